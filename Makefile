@@ -1,0 +1,52 @@
+# Everything runs in .venv, made once. `make demo` is the shortest way to see the course work.
+PYTHON ?= python3
+VENV   := .venv
+STAMP  := $(VENV)/.installed
+# nbgrader calls the program `alembic` from PATH.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: help setup demo test full lab release bench matrix lint clean
+
+help:    ## show this
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */\1\t/' | expand -t 12
+
+$(STAMP): requirements.txt pyproject.toml
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+setup: $(STAMP)    ## make .venv and install what the course needs
+
+demo: $(STAMP)    ## grade three sample submissions for real, in build/demo
+	poslab demo
+
+test: $(STAMP)    ## what CI runs
+	ruff check .
+	pytest -n 2 --dist worksteal -m "not full"
+
+full: $(STAMP)    ## what is too long for CI: the whole kill matrix, its page of messages, and all tests
+	poslab matrix
+	poslab messages
+	pytest -n 2 --dist worksteal
+
+matrix: $(STAMP)    ## try every wrong and unusual answer; keep the result in tests/results
+	poslab matrix
+	poslab messages
+
+lab: $(STAMP)    ## open JupyterLab on the students' notebooks
+	jupyter lab release/embeddings_and_position
+
+release: $(STAMP)    ## build the students' notebooks
+	poslab release
+
+bench: $(STAMP)    ## seconds a cell and a notebook
+	poslab bench
+
+lint: $(STAMP)    ## look over the notebooks and the code
+	poslab lint
+	ruff check .
+
+clean:    ## take away what is made again (not .venv)
+	rm -rf build .pytest_cache .hypothesis .ruff_cache

@@ -1,0 +1,91 @@
+"""`poslab readme`: the parts of README.md that are generated, between `<!-- poslab:NAME -->` and `<!-- /poslab:NAME -->`."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+from . import bench, lint, matrix
+from .notebooks import CRITERIA, ROOT, is_automatic, is_manual, notebooks, points, read
+
+
+def markdown(header: list[str], rows: list[list]) -> str:
+    """A table in markdown; columns of numbers are set right."""
+    right = [all(re.fullmatch(r"[\d.]*", str(row[i])) for row in rows) for i in range(len(header))]
+    lines = [header, ["---:" if r else "---" for r in right], *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def exercises() -> str:
+    """Every exercise: notebook, step, minutes, points, criterion."""
+    rows = []
+    for path in notebooks():
+        notebook = read(path)
+        for number, cells in lint.steps(notebook).items():
+            card = next((card for c in cells if c.cell_type == "markdown" and (card := lint.CARD.search(c.source))), None)
+            if card:
+                title = lint.STEP.search(cells[0].source)[0].split(" · ", 1)[1]
+                automatic, by_hand = (sum(points(c) for c in cells if kind(c)) for kind in (is_automatic, is_manual))
+                criterion = next((f"**{c.id}**" for c in cells if c.id in CRITERIA), "")
+                where = f"[{path.stem}](source/{path.parent.name}/{path.name})"
+                rows.append([where, f"{number} {title}", f"{card[1]}–{card[2]}", automatic or "", by_hand or "", criterion])
+    rows.append(["**all**", "", "", sum(r[3] or 0 for r in rows), sum(r[4] or 0 for r in rows), ""])
+    return markdown(["notebook", "exercise", "minutes", "points", "by hand", "criterion"], rows)
+
+
+def timings() -> str:
+    """What `poslab bench --write` kept."""
+    if not bench.RESULT.exists():
+        return "Not measured yet: `poslab bench --write`."
+    kept = json.loads(bench.RESULT.read_text(encoding="utf-8"))
+    rows = []
+    for name, result in kept["notebooks"].items():
+        slowest = max(result["cells"], key=result["cells"].get)
+        rows.append([name, result["total"], result["picture"] or "", slowest, result["cells"][slowest]])
+    rows.append(["**all**", round(sum(r[1] for r in rows), 1), "", "", ""])
+    about = "Seconds for each solution, median of {runs} runs, kernel start included; Python {python}, torch {torch}, one torch thread."
+    return about.format(**kept["about"]) + "\n\n" + markdown(["notebook", "all cells", "first picture", "slowest cell", "its seconds"], rows)
+
+
+def kill_matrix() -> str:
+    """How many answers were tried on each notebook."""
+    rows = []
+    for name, part in matrix.saved().items():
+        wrong, right = ([c for c in part["cases"] if c["kind"] == kind] for kind in ("wrong", "right"))
+        rows.append([name, len(part["graded"]), len(wrong), sum(bool(c["bad"]) for c in wrong), len(right), sum(bool(c["bad"]) for c in right)])
+    header = ["notebook", "graded cells", "wrong answers", "misjudged", "unusual right answers", "misjudged"]
+    return markdown(header, rows) if rows else "Not run yet."
+
+
+COLAB = "https://colab.research.google.com"
+
+
+def colab() -> str:
+    """The self-study notebooks, each with its badge once pyproject.toml says where the repository is."""
+    course = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["poslab"]
+    address, known = f"{course['repository']}/blob/{course['branch']}", course["repository"] != "OWNER/NAME"
+    rows = []
+    for path in notebooks(ROOT / "release" / "self_study"):
+        title = read(path).cells[0].source.split("\n")[0].lstrip("# ")
+        file = f"release/self_study/{path.name}"
+        badge = f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({COLAB}/github/{address}/{file})"
+        rows.append([f"[{title}]({file})", *([badge] if known else [])])
+    table = markdown(["notebook", "in the browser"] if known else ["notebook"], rows)
+    unset = "Badges for Colab appear here once `repository` in `[tool.poslab]` of pyproject.toml names this repository " \
+            "and `poslab readme` has run.\n\n"
+    return table if known else unset + table
+
+
+REGIONS = {"exercises": exercises, "bench": timings, "matrix": kill_matrix, "colab": colab}
+
+
+def update(file: Path) -> list[str]:
+    """Write the regions of a file anew. -> the names of those that changed"""
+    text, changed = file.read_text(encoding="utf-8"), []
+    for name, make in REGIONS.items():
+        region = re.compile(rf"(<!-- poslab:{name} -->\n).*?(<!-- /poslab:{name} -->)", re.S)
+        new = region.sub(lambda found, make=make: f"{found[1]}{make()}\n{found[2]}", text)
+        if new != text:
+            text, changed = new, changed + [name]
+    file.write_text(text, encoding="utf-8")
+    return changed

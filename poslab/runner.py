@@ -1,0 +1,206 @@
+"""Running a notebook's cells in one process, and other answers in forks of it.
+
+`python -m poslab.runner JOB` is a fresh process that reads a job (JSON: notebook, cases, processes at once) and
+writes what came out, as JSON. The notebook's cells run once, to the end. Then a fork for each case runs the case's
+answer and, in order, the cells that depend on it: those that name what it defines, or what such a cell defines.
+Every other cell would do what it did before. The setup cell is the released one, so a notebook runs with exactly
+what students are given. A graded cell runs in an empty namespace.
+"""
+
+import ast
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from . import build
+from .notebooks import ROOT, is_automatic, read
+
+TIMEOUT = 120    # seconds for one case
+
+
+@dataclass
+class Case:
+    """Another run of a notebook: `source` in place of the cell `cell`; with no cell, its graded cells once more at the end."""
+
+    cell: str = ""
+    source: str = ""
+    name: str = ""
+    seed: str = ""      # POSLAB_SEED for the graded cells
+
+
+@dataclass
+class Outcome:
+    """What a run of a notebook gave."""
+
+    failed: dict[str, str] = field(default_factory=dict)    # graded cell -> its message
+    errors: dict[str, str] = field(default_factory=dict)    # any other cell -> the error that it raised
+    states: dict[str, str] = field(default_factory=dict)    # exercise -> state of its visible check
+    panels: list[str] = field(default_factory=list)         # messages of visible checks, from the replaced cell on
+    pictures: list[dict] = field(default_factory=list)      # what each picture shows: title, labels, text
+    seconds: float = 0
+
+
+def names_in(source: str) -> tuple[set[str], set[str]]:
+    """The names that a cell's code mentions (also as text: `work.call("lookup")`), and those that it sets or changes."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return set(), set()
+    mentioned, changed = set(), set()
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            mentioned.add(node.id)
+            if not isinstance(node.ctx, ast.Load):
+                changed.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            mentioned.add(node.value)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            changed.add(node.name)
+        elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            changed |= {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+    return mentioned, changed
+
+
+class Run:
+    """A notebook's cells and the namespace that they run in."""
+
+    def __init__(self, notebook: Path):
+        self.cells = [cell for cell in read(notebook).cells if cell.cell_type == "code"]
+        for cell in self.cells:
+            if cell.id == "setup":
+                cell.source = build.setup_source(build.given_folder(notebook.parent), notebook.stem[:2])
+        self.names = {"__name__": "__main__", "display": lambda *_, **__: None}
+        self.outcome, self.draw = Outcome(), True
+
+    def cell(self, cell, source: str | None = None) -> None:
+        """Run one cell, or another source in its place; note what came out."""
+        names = {} if is_automatic(cell) else self.names
+        start = time.perf_counter()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            try:
+                exec(compile(cell.source if source is None else source, f"<{cell.id}>", "exec"), names)
+            except (Exception, SystemExit) as error:
+                if is_automatic(cell):
+                    self.outcome.failed[cell.id] = str(error) or type(error).__name__
+                else:
+                    self.outcome.errors[cell.id] = f"{type(error).__name__}: {error}"
+        self.outcome.seconds += time.perf_counter() - start
+        if cell.id == "setup":
+            self.watch()
+
+    def watch(self) -> None:
+        """Make the given modules look at this namespace, and note their messages and pictures."""
+        check, lab = sys.modules["check"], sys.modules["lab"]
+        check.use(self.names)
+        check.show = lambda panel: panel.state == "Right" or self.outcome.panels.append(repr(panel))
+        shown = lab.show
+
+        def note(fig, alt=""):
+            self.outcome.pictures.append({"alt": alt, "axes": [
+                {"title": axes.get_title("left") + axes.get_title(), "x": axes.get_xlabel(), "y": axes.get_ylabel(),
+                 "ticks": bool(axes.axison and any(label.get_text() for label in axes.get_xticklabels() + axes.get_yticklabels()))}
+                for axes in fig.axes], "title": fig.get_suptitle()})
+            shown(fig, alt) if self.draw else lab.plt.close(fig)
+        lab.show = note
+
+    def depending(self, case: Case) -> list:
+        """The cells to run again for a case: the one that it replaces, and all that depend on it."""
+        start = next(number for number, cell in enumerate(self.cells) if cell.id == case.cell)
+        _, touched = names_in(self.cells[start].source)
+        touched |= names_in(case.source)[1]
+        again = [self.cells[start]]
+        for cell in self.cells[start + 1:]:
+            mentioned, changed = names_in(cell.source)
+            if mentioned & touched:
+                again.append(cell)
+                if not is_automatic(cell):
+                    touched |= changed
+        return again
+
+    def again(self, case: Case) -> Outcome:
+        """Run a case after the whole notebook ran: its answer, and the cells that depend on it."""
+        check = sys.modules.get("check")
+        if check is not None:   # a visible check is judged, but what follows when it passes, a picture, is not drawn
+            passes = check.passes
+            check.passes = lambda *args, **options: passes(*args, **options) and False
+        self.outcome = Outcome()
+        cells = self.depending(case) if case.cell else list(filter(is_automatic, self.cells))
+        if case.cell:   # what the solution defined is gone, so that an answer that defines nothing, or does not run, has nothing
+            for name in names_in(cells[0].source)[1]:
+                self.names.pop(name, None)
+        for cell in cells:
+            self.cell(cell, case.source if cell.id == case.cell else None)
+        self.outcome.states = dict(check.states) if check is not None else {}
+        return self.outcome
+
+
+def fork(run: Run, case: Case, file: Path) -> int:
+    """Run a case in a fork, which writes its outcome to a file. -> the process"""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        signal.alarm(TIMEOUT)      # ends the fork, and leaves no file
+        os.environ["POSLAB_SEED"] = case.seed
+        file.write_text(json.dumps(asdict(run.again(case))), encoding="utf-8")
+    except BaseException:
+        file.with_suffix(".error").write_text(traceback.format_exc(), encoding="utf-8")
+    finally:
+        os._exit(0)
+
+
+def work(job: dict) -> dict:
+    """Do a job in this process. -> {"solution": outcome, "cases": [outcome or {"error": ...}]}"""
+    run = Run(Path(job["notebook"]))
+    cases, running = [Case(**case) for case in job["cases"]], set()
+    known = {cell.id for cell in run.cells} | {""}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)    # nothing lies beside the notebook
+        file = [Path(folder) / f"{number}.json" for number in range(len(cases))]
+        for cell in run.cells:
+            run.cell(cell)
+        run.outcome.states = dict(sys.modules["check"].states) if "check" in sys.modules else {}
+        for number, case in enumerate(cases):
+            if case.cell in known:
+                if len(running) == job["at_once"]:
+                    running.remove(os.wait()[0])
+                running.add(fork(run, case, file[number]))
+        while running:
+            running.remove(os.wait()[0])
+        outcomes = []
+        for number, case in enumerate(cases):
+            if file[number].exists():
+                outcomes.append(json.loads(file[number].read_text(encoding="utf-8")))
+            else:
+                error = file[number].with_suffix(".error")
+                why = error.read_text(encoding="utf-8") if error.exists() else f"no end within {TIMEOUT} s, or it died"
+                outcomes.append({"error": why if case.cell in known else f"there is no cell {case.cell}"})
+        os.chdir(ROOT)
+    return {"solution": asdict(run.outcome), "cases": outcomes}
+
+
+def run_notebook(notebook: Path, cases: list[Case] = (), at_once: int = 0) -> dict:
+    """Run a notebook's solution, and cases, in a fresh process. -> as `work` gives it"""
+    with tempfile.TemporaryDirectory() as folder:
+        job, result = Path(folder) / "job.json", Path(folder) / "result.json"
+        job.write_text(json.dumps({"notebook": str(notebook), "cases": [asdict(case) for case in cases], "result": str(result),
+                                   "at_once": at_once or os.cpu_count() or 1}), encoding="utf-8")
+        done = subprocess.run([sys.executable, "-m", "poslab.runner", str(job)], cwd=ROOT, text=True, capture_output=True,
+                              env=os.environ | {"MPLBACKEND": "agg", "POSLAB_SEED": ""})
+        if done.returncode:
+            raise RuntimeError(f"running {notebook.name} failed:\n{done.stderr[-4000:]}")
+        return json.loads(result.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    JOB = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    Path(JOB["result"]).write_text(json.dumps(work(JOB)), encoding="utf-8")

@@ -1,0 +1,185 @@
+"""A whole class of students of every kind, graded in one run: everybody has the points that they deserve, and no more."""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from conftest import MINI
+from submissions import POINTS, Hand, all_cases
+
+from poslab.course import Course
+from poslab.demo import filled
+from poslab.grade import Run, fingerprint
+from poslab.notebooks import ROOT, read
+from poslab.sandbox import why_not
+
+RESULT = ROOT / "tests" / "results" / "class.md"
+WITHOUT = "POSLAB_TEST_WITHOUT_SANDBOX"     # set: the class is graded without those who need a sandbox, and this says so
+CONFIG = """
+c = get_config()
+c.Execute.timeout = 4
+c.IsolatedExecute.wall = 40
+c.IsolatedExecute.most_output = 1 << 20
+c.IsolatedExecute.flood = 64 << 20
+c.BwrapProvisioner.memory = 700 << 20
+c.BwrapProvisioner.data = 1 << 30
+c.BwrapProvisioner.address_space = 4 << 30
+c.BwrapProvisioner.scratch = 48 << 20
+c.BwrapProvisioner.file_size = 16 << 20
+"""
+
+
+def hand_in(course: Course, cases: list) -> None:
+    """Every case's submission."""
+    root = Path(course.root)
+    released, source = read(root / "release" / "small" / "01_small.ipynb"), read(root / "source" / "small" / "01_small.ipynb")
+    for case in cases:
+        folder = root / "submitted" / case.student / "small"
+        folder.mkdir(parents=True)
+        hand = Hand(folder, filled(released, source, lambda number: True), released, root)
+        case.build(hand)
+        hand.finish()
+
+
+def outside(root: Path) -> dict[str, str]:
+    """Hashes of what a class run must not change."""
+    return {name: fingerprint(root / name) for name in ("source", "release", "submitted", "canary")}
+
+
+class Graded:
+    """The class, graded once for all tests here."""
+
+    def __init__(self, root: Path):
+        self.sandbox = not why_not()
+        if not self.sandbox and not os.environ.get(WITHOUT):
+            pytest.fail(f"no sandbox: {why_not()}. Set {WITHOUT}=1 to do without it, and without the students who need it.")
+        self.cases = [case for case in all_cases() if self.sandbox or not case.sandbox]
+        shutil.copytree(MINI / "source", root / "source")
+        (root / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
+        (root / "canary").mkdir()
+        (root / "canary" / "file").write_text("as it was", encoding="utf-8")
+        self.course, self.root = Course(root), root
+        self.course.generate_assignment("small")
+        hand_in(self.course, self.cases)
+        self.before = outside(root)
+        self.run = Run(root, "small", workers=min(2, os.cpu_count() or 1), sandbox=self.sandbox)
+        start = time.monotonic()
+        self.rows = {row.student: row for row in self.run.run()}
+        self.seconds = time.monotonic() - start
+
+    def scores(self, student: str) -> dict[str, float]:
+        """What the gradebook says of a student's tests."""
+        cells = self.course.result("small", student).cells
+        return {name: cells[f"01_small/{name}"] for name in POINTS}
+
+    def graded(self, student: str) -> str:
+        """The graded notebook, as text; empty where there is none."""
+        file = self.root / "autograded" / student / "small" / "01_small.ipynb"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory) -> Graded:
+    """The class."""
+    return Graded(tmp_path_factory.mktemp("class"))
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.student)
+def test_points(graded, case):
+    """Everybody has the points that they deserve; the report says what happened."""
+    if case not in graded.cases:
+        pytest.skip("needs a sandbox")
+    row = graded.rows[case.student]
+    said = "\n".join(row.words + row.repaired)
+    assert graded.scores(case.student) == case.deserved, f"{row.state}\n{said}"
+    assert case.says in said, f"the report does not say “{case.says}” but “{said}”"
+
+
+def test_everybody_is_in_the_report(graded):
+    """Nobody is lost, and each row has a state."""
+    assert set(graded.rows) == {case.student for case in graded.cases}
+    assert {row.state for row in graded.rows.values()} <= {"graded", "graded in part", "not graded", "not handed in"}
+    saved = json.loads((graded.root / "build" / "grading" / "small" / "report.json").read_text(encoding="utf-8"))
+    assert [row["student"] for row in saved] == sorted(graded.rows)
+
+
+def test_no_secret_is_read(graded):
+    """No attack found anything, or could do anything."""
+    for case in graded.cases:
+        if case.group == "hostile":
+            text = graded.graded(case.student)
+            outputs = [json.dumps(cell.get("outputs", [])) for cell in json.loads(text)["cells"]] if text else []
+            assert not [o for o in outputs if "LEAK" in o or "DONE" in o], case.student
+
+
+def test_nothing_outside_is_changed(graded):
+    """Source, release, submissions and what lies beside them are as they were."""
+    assert outside(graded.root) == graded.before
+    assert not (graded.root.parent / "escape.txt").exists()
+
+
+def test_no_process_is_left(graded):
+    """When the run has ended, so have all processes that it started."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        mine = [p for p in psutil.Process().children(recursive=True) if "forkserver" not in " ".join(p.cmdline()) and "resource_tracker" not in " ".join(p.cmdline())]
+        strays = [p for p in psutil.process_iter(["cmdline"]) if "98765" in (p.info["cmdline"] or [])]
+        if not mine and not strays:
+            return
+        time.sleep(0.5)
+    assert (mine, strays) == ([], [])
+
+
+def test_outputs_are_bounded(graded):
+    """No graded notebook is large, whatever was printed."""
+    for case in graded.cases:
+        assert len(graded.graded(case.student)) < 4 << 20, case.student
+
+
+def test_again_grades_nothing(graded):
+    """A second run finds everything as it was; one changed submission is graded alone; a manual score stays."""
+    done = []
+    with graded.course.gradebook() as gradebook:
+        grade = gradebook.find_grade("test_area", "01_small", "small", "cells-half")
+        grade.manual_score = 1.5
+        gradebook.db.commit()
+    graded.run.run(progress=lambda total, row: done.append(row) if row else None)
+    assert [row.student for row in done if row.state != "not graded"] == []
+    note = graded.root / "submitted" / "cells-half" / "small" / "note.txt"
+    note.write_text("new", encoding="utf-8")
+    graded.run.run("cells-half", progress=lambda total, row: done.append(row) if row else None)
+    note.unlink()
+    assert [row.student for row in done if row.state != "not graded"] == ["cells-half"]
+    with graded.course.gradebook() as gradebook:
+        grade = gradebook.find_grade("test_area", "01_small", "small", "cells-half")
+        assert (grade.auto_score, grade.manual_score, grade.needs_manual_grade) == (0, 1.5, True)
+
+
+def test_feedback_is_safe(graded):
+    """What a hostile student puts out does not run in anybody's browser, and no hidden test is in it."""
+    for student in ("hostile-scripts", "cells-untouched", "hostile-errors"):
+        if student in graded.rows:
+            graded.course.generate_feedback("small", student)
+            page = (graded.root / "feedback" / student / "small" / "01_small.html").read_text(encoding="utf-8")
+            body = page[page.index("<body"):]
+            assert "hidden_number" not in page
+            for bad in ("<script>alert", "onerror=\"alert", "href=\"javascript:"):
+                assert bad not in body, student
+
+
+def test_write_table(graded):
+    """The table of the class, as it came out."""
+    lines = ["# A class of every kind", "", "Made by tests/test_class.py; not written by hand. Every row of the four lists of submissions, graded in one run.", "",
+             f"Sandbox: {'bubblewrap' if graded.sandbox else 'none'}.", "", "| student | what | deserved | given | state | the report says |", "| --- | --- | ---: | ---: | --- | --- |"]
+    for case in graded.cases:
+        row, given = graded.rows[case.student], graded.scores(case.student)
+        said = "; ".join(dict.fromkeys(row.words + row.repaired))
+        said = said.replace("|", "\\|").replace("\n", " ").replace(str(graded.root), "COURSE")
+        lines.append(f"| {case.student} | {case.name} | {sum(case.deserved.values())} | {sum(v or 0 for v in given.values()):g} | {row.state} | {said[:160]} |")
+    RESULT.parent.mkdir(exist_ok=True)
+    if graded.sandbox:
+        RESULT.write_text("\n".join(lines) + "\n", encoding="utf-8")
