@@ -24,12 +24,12 @@ demo: $(STAMP)    ## grade three sample submissions for real, in build/demo
 
 test: $(STAMP)    ## what CI runs
 	ruff check .
-	pytest -n 2 --dist worksteal -m "not full"
+	pytest -n 2 --dist loadfile -m "not full"
 
 full: $(STAMP)    ## what is too long for CI: the whole kill matrix, its page of messages, and all tests
 	poslab matrix
 	poslab messages
-	pytest -n 2 --dist worksteal
+	pytest -n 2 --dist loadfile
 
 matrix: $(STAMP)    ## try every wrong and unusual answer; keep the result in tests/results
 	poslab matrix

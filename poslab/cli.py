@@ -28,6 +28,20 @@ def demo() -> None:
 
 
 @app.command()
+def grade(
+    assignment: Annotated[str, typer.Argument(help="its name, as in submitted/STUDENT/NAME")] = "embeddings_and_position",
+    student: Annotated[str, typer.Option(help="only this one")] = "",
+    workers: Annotated[int, typer.Option(help="submissions at once; 0: as many as processor cores")] = 0,
+    sandbox: Annotated[bool, typer.Option(help="--no-sandbox: run students' code as you, with all that you may do")] = True,
+    again: Annotated[bool, typer.Option(help="grade also what has not changed")] = False,
+) -> None:
+    """Grade a class: each submission by itself, several at once, in sandboxes, and only what changed."""
+    from .grade import run
+
+    raise typer.Exit(run(console, ROOT, assignment, student, workers, sandbox, again))
+
+
+@app.command()
 def release(assignment: Annotated[list[str] | None, typer.Argument(help="default: all in source/")] = None) -> None:
     """Build the students' version of the notebooks into release/."""
     from .build import BuildError, make_release, make_self_study

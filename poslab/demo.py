@@ -52,8 +52,8 @@ def hand_in(course: Path, assignment: str, student: str) -> None:
 
 def table(results: list[Result]) -> Table:
     """Points per notebook and the three criteria, a row for each student."""
-    view = Table(title="Graded by nbgrader", title_justify="left", caption_justify="left",
-                 caption="Points are automatic ones. By hand: points that wait for a person's mark.")
+    view = Table(title="Graded by nbgrader", title_justify="left", caption_justify="left", box=None, padding=(0, 1, 0, 0),
+                 caption="Points are automatic ones. By hand: points that wait for a person's mark.")     # fits 80 columns
     view.add_column("student")
     for notebook, most in results[0].most.items():
         view.add_column(f"{notebook[:2]}\n/{most:g}", justify="right")

@@ -34,7 +34,7 @@ from nbgrader.preprocessors import Execute
 from traitlets import Enum, Float, Integer, Unicode
 
 from . import wire
-from .clean import CleanSide
+from .clean import CleanSide, CleanSideError
 from .kernels import StudentKernelManager, environment
 from .notebooks import is_automatic
 
@@ -89,7 +89,6 @@ class IsolatedExecute(Execute):
         NotebookClient.__init__(self, nb, None)
         self.reset_execution_trackers()
         self._check_assign_resources(resources)
-        self.store_widget_state = False
         self.folder = self.clean_folder(resources)
         self.seed = nb.metadata.get("poslab", {}).get("grading_seed", "")
         self.troubles, self.killers, self.started, self.last = [], set(), 0, None
@@ -213,19 +212,25 @@ class IsolatedExecute(Execute):
         return None
 
     async def student_cell(self, cell: NotebookNode, index: int, again: bool = False) -> bool:
-        """Run a cell in the student's kernel. -> whether the kernel is still there"""
+        """Run a cell in the student's kernel. -> whether the kernel is still there
+
+        A kernel that cannot be started is the grader's trouble, not the student's: that error goes up.
+        """
         try:
             if not again:
                 await self.kernel(index)
+        except KernelGone as gone:
+            cell.outputs = [error_output("NotRun", f"not run: {gone}")]
+            self.trouble(cell, f"not run: {gone}")
+            return False
+        try:
             self.spent, self.last = 0, index
             await self.async_execute_cell(cell, index, execution_count=self.code_cells_executed + 1)
             return True
-        except KernelGone as gone:
-            words, name = f"not run: {gone}", "NotRun"
         except CellTimeoutError:
             words, name = f"did not stop when its time of {self.timeout} s was up", "CellTimeoutError"
         except DeadKernelError:
-            words, name = self.why_dead(), "DeadKernelError"
+            words, name = "it put out more than can be kept" if self.spent > self.flood else self.why_dead(), "DeadKernelError"
         except Exception as error:      # a message that no kernel sends
             words, name = f"the kernel sent what cannot be read ({type(error).__name__})", "KernelError"
         if not again:
@@ -234,6 +239,12 @@ class IsolatedExecute(Execute):
             self.killers.add(index)
         await self.end_kernel()
         return False
+
+    async def _async_check_alive(self) -> None:
+        """Raise where the kernel is dead; also where it was ended meanwhile."""
+        if self.kc is None:
+            raise DeadKernelError("Kernel died")
+        await super()._async_check_alive()
 
     def _get_timeout(self, cell):
         """Seconds for a cell: not more than are left for the notebook."""
@@ -287,7 +298,10 @@ class IsolatedExecute(Execute):
                     gone = trouble = str(error)
             if gone:
                 reply = worker.dumps(["error", "KernelDied" if "time" not in gone else "TimeoutError", gone])
-            side.send("R", reply)
+            try:
+                side.send("R", reply)
+            except CleanSideError:
+                pass        # it has ended: the next frame says so
         cell.execution_count = None
         if trouble:
             self.trouble(cell, trouble)
@@ -329,7 +343,10 @@ class IsolatedExecute(Execute):
         try:
             got = msg["content"]["user_expressions"]["answer"]
             if got["status"] == "ok":
-                return base64.b64decode(REPLY.fullmatch(got["data"]["text/plain"])[1], validate=True)
+                reply = base64.b64decode(REPLY.fullmatch(got["data"]["text/plain"])[1], validate=True)
+                if len(reply) <= wire.MOST_BYTES:
+                    return reply
+                return worker.dumps(["error", "WireError", f"the answer has {len(reply) >> 20} MiB: too large"])
             return worker.dumps(["error", str(got["ename"])[:100], str(got["evalue"])[:2000]])
         except Exception:
             return worker.dumps(["error", "WireError", "the kernel's answer is no data"])

@@ -237,9 +237,8 @@ class Run:
                 tests = tests_fingerprint(self.root, self.assignment, gradebook, self.secret)
             except MissingEntry:
                 raise NothingToGrade(f"the gradebook does not know {self.assignment}: run nbgrader generate_assignment {self.assignment}") from None
-            alone = work.assignment_alone(gradebook, self.assignment)
             number = len(gradebook.find_assignment(self.assignment).notebooks)
-            rows, jobs, made_from = {}, [], {}
+            rows, jobs, made_from, alone = {}, [], {}, b""
             for name, folder in folders.items():
                 made_from[name] = hashlib.sha256(f"{tests}{fingerprint(folder)}".encode()).hexdigest()
                 kept = self.kept(name)
@@ -247,6 +246,7 @@ class Run:
                     kept.again = True
                     rows[name] = kept
                 else:
+                    alone = alone or work.assignment_alone(gradebook, self.assignment)
                     jobs.append(work.Job(name, str(folder), self.assignment, str(self.root), alone, self.secret, "on" if self.sandbox else "off"))
             wall = self.config.IsolatedExecute.get("wall", 900)
             if progress:
@@ -256,12 +256,12 @@ class Run:
                     rows[job.student] = self.write(gradebook, outcome, made_from[job.student])
                     if progress:
                         progress(len(jobs), rows[job.student])
-            for person in gradebook.students if not student else []:
-                if person.id not in rows:
-                    rows[person.id] = Row(person.id, "not handed in", 0, self.most(gradebook))
-        found = [rows[name] for name in sorted(rows)]
-        (self.records / "report.json").write_text(json.dumps([asdict(row) for row in found], indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        return found
+            others = {person.id: Row(person.id, "not handed in", 0, self.most(gradebook)) for person in gradebook.students}
+        others |= {name: self.kept(name) for name in self.folders() if self.kept(name)}
+        report = sorted((others | rows).values(), key=lambda row: row.student)
+        text = json.dumps([asdict(row) for row in report], indent=1, ensure_ascii=False)
+        (self.records / "report.json").write_text(text + "\n", encoding="utf-8")
+        return [row for row in report if not student or row.student == student]
 
     def kept(self, student: str) -> Row | None:
         """The student's record of an earlier run."""
@@ -332,7 +332,8 @@ def table(rows: list[Row], assignment: str) -> Table:
     for row in rows:
         said = row.words + [f"repaired · {note}" for note in row.repaired]
         state = row.state + (" (before)" if row.again else "")
-        view.add_row(row.student, state, f"{row.points:g} of {row.most:g}", f"{row.by_hand:g}", f"{row.seconds:.0f}", row.sandbox, "\n".join(said[:6]))
+        figures = f"{row.points:g} of {row.most:g}", f"{row.by_hand:g}", f"{row.seconds:.0f}"
+        view.add_row(row.student, state, *figures, row.sandbox, "\n".join(said[:6]))
     return view
 
 

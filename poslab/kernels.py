@@ -27,8 +27,9 @@ class StudentKernelManager(AsyncKernelManager):
 
     def client(self, **kwargs):
         """A client that takes no message of more than MOST_MESSAGE bytes."""
-        self.context.setsockopt(zmq.MAXMSGSIZE, MOST_MESSAGE)
-        return super().client(**kwargs)
+        context = zmq.asyncio.Context()
+        context.setsockopt(zmq.MAXMSGSIZE, MOST_MESSAGE)     # for the sockets that will be made in it
+        return super().client(context=context, **kwargs)
 
     async def _async_pre_start_kernel(self, **kwargs):
         self.kernel_id = self.kernel_id or str(uuid.uuid4())

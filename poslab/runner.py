@@ -104,11 +104,14 @@ class Run:
         check.show = lambda panel: panel.state == "Right" or self.outcome.panels.append(repr(panel))
         shown = lab.show
 
+        def ticked(axes) -> bool:
+            labels = axes.get_xticklabels() + axes.get_yticklabels()
+            return axes.axison and axes.get_label() != "<colorbar>" and any(label.get_text() for label in labels)
+
         def note(fig, alt=""):
-            self.outcome.pictures.append({"alt": alt, "axes": [
-                {"title": axes.get_title("left") + axes.get_title(), "x": axes.get_xlabel(), "y": axes.get_ylabel(),
-                 "ticks": bool(axes.axison and any(label.get_text() for label in axes.get_xticklabels() + axes.get_yticklabels()))}
-                for axes in fig.axes], "title": fig.get_suptitle()})
+            self.outcome.pictures.append({"alt": alt, "title": fig.get_suptitle(), "axes": [
+                {"title": axes.get_title("left") + axes.get_title(), "x": axes.get_xlabel(), "y": axes.get_ylabel(), "ticks": ticked(axes)}
+                for axes in fig.axes]})
             shown(fig, alt) if self.draw else lab.plt.close(fig)
         lab.show = note
 

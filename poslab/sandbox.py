@@ -141,7 +141,8 @@ class BwrapProvisioner(LocalProvisioner):
             settings = {"uid": uid, "arguments": self.arguments, "limits": {
                 "AS": self.address_space, "DATA": self.data, "CPU": self.cpu, "FSIZE": self.file_size, "NOFILE": 512, "CORE": 0, "MEMLOCK": 0,
                 "MSGQUEUE": 0, "NPROC": self.processes}}
-            command = ["--info-fd", str(write_end), "--", sys.executable, "-c", Path(inner.__file__).read_text(encoding="utf-8"), json.dumps(settings)]
+            program = Path(inner.__file__).read_text(encoding="utf-8")
+            command = ["--info-fd", str(write_end), "--", sys.executable, "-c", program, json.dumps(settings)]
             self.process = subprocess.Popen(arguments + command, stdin=files, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                             start_new_session=True, pass_fds=[*fds, write_end], env={"PATH": os.defpath})
         finally:

@@ -12,7 +12,7 @@ imports nothing of the package, and torch only where a tensor is sent. `check` i
 import base64
 import json
 
-MOST_BYTES = 64 << 20       # of a message
+MOST_BYTES = 20 << 20       # of a message; in base64 it must fit into kernels.MOST_MESSAGE
 MOST_THINGS = 2_000_000     # list items, numbers, texts ... in a message
 DEEPEST = 40                # lists in lists
 

@@ -15,10 +15,11 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nbgrader.api import Gradebook
+from nbgrader.api import Base, Gradebook
 from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import capture_log
+from sqlalchemy import create_engine
 from traitlets.config import Config, PyFileConfigLoader
 
 from .course import load_config
@@ -71,6 +72,9 @@ def assignment_alone(gradebook: Gradebook, assignment: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "gradebook.db"
         row = gradebook.find_assignment(assignment)
+        engine = create_engine(f"sqlite:///{file}")
+        Base.metadata.create_all(bind=engine)      # nbgrader would run another program to make an empty gradebook
+        engine.dispose()
         with Gradebook(f"sqlite:///{file}", gradebook.course_id) as alone:
             alone.add_assignment(assignment, duedate=row.duedate, course_id=gradebook.course_id)
             for notebook in row.notebooks:
@@ -140,7 +144,7 @@ def grade_in(folder: Path, job: Job, outcome: Outcome) -> None:
 
 def last_words(done: dict) -> str:
     """Why nbgrader failed: the last line of the traceback that it logged."""
-    lines = re.findall(r"^(?:\w+\.)*\w*(?:Error|Exception)\b.*$", done.get("log") or done.get("error") or "", re.M)
+    lines = re.findall(r"^ *(?:\w+\.)*\w*(?:Error|Exception)\b.*$", done.get("log") or done.get("error") or "", re.M)
     return lines[-1].strip()[:500] if lines else "nbgrader failed"
 
 

@@ -25,7 +25,7 @@ def make() -> Path:
     python, stamp = FOLDER / "bin" / "python", FOLDER / "installed.txt"
     if not stamp.exists() or stamp.read_text() != wanted:
         venv.create(FOLDER, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted.split()], check=True, stdout=sys.stderr)
+        subprocess.run([python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", *wanted.split()], check=True, stdout=sys.stderr)
         stamp.write_text(wanted)
     return python
 

@@ -41,6 +41,9 @@ def main(notebook, job, result):
                     os._exit(0)
                 os.waitpid(child, 0)
         run([cell], job["answers"])
+        if cell["id"] == "setup":
+            import lab
+            lab.show = lambda fig, alt="": lab.plt.close(fig)       # pictures are not what this is about
     Path(result).write_text(json.dumps([json.loads(file.read_text()) if file.exists() else {} for file in part]))
 
 

@@ -4,7 +4,7 @@ import pytest
 from conftest import NOTEBOOKS
 
 from poslab import matrix
-from poslab.notebooks import is_automatic, is_solution, read
+from poslab.notebooks import is_automatic, read
 from poslab.runner import Case, run_notebook
 
 
@@ -22,11 +22,11 @@ def test_kept_result_is_clean(notebook):
 
 
 def test_every_graded_cell_has_answers(notebook):
-    """Each graded cell has a wrong answer that must lose it, and each case replaces a solution cell that exists."""
+    """Each graded cell has a wrong answer that must lose it, and each case replaces a code cell that exists."""
     cells, tried = read(notebook).cells, matrix.answers(notebook.stem)
     lost = {cell for answer in tried for cell in answer.loses}
     assert {cell.id for cell in cells if is_automatic(cell)} == lost
-    assert {answer.cell for answer in tried} <= {cell.id for cell in cells if is_solution(cell)}
+    assert {answer.cell for answer in tried} <= {cell.id for cell in cells if cell.cell_type == "code" and not is_automatic(cell)}
     names = [(answer.cell, answer.name) for answer in tried]
     assert len(names) == len(set(names))
 

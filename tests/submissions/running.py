@@ -44,7 +44,7 @@ def crash(s: Hand):
     s.add("import ctypes\nctypes.string_at(0)", before="area")
 
 
-@case("ends the kernel in every cell of its own", loses="test_counter", says="not run: its kernel had ended")
+@case("ends the kernel in every cell of its own", loses="gap test_counter", says="not run: its kernel had ended")
 def deadly(s: Hand):
     for name in ("double", "area", "answer", "gap", "counter", "test_counter", "why"):
         s.add("import os; os._exit(1)", before=name)
@@ -87,7 +87,7 @@ def prints(s: Hand):
     s.add("for _ in range(200):\n    print('x' * 100_000)", before="area")
 
 
-@case("prints without end", says="", sandbox=True)
+@case("prints without end", sandbox=True)
 def prints_for_ever(s: Hand):
     s.add("while True:\n    print('y' * 10_000)", before="area")
 
@@ -125,6 +125,12 @@ def asks(s: Hand):
 @case("a widget")
 def widget(s: Hand):
     s.add("import ipywidgets\nipywidgets.IntSlider()", before="area")
+
+
+@case("an Output widget that catches what is shown")
+def output_widget(s: Hand):
+    s.add("import ipywidgets\nout = ipywidgets.Output()\nwith out:\n    print('inside')\n    display(out)\nout.clear_output()\nwith out:\n    print('again')",
+          before="area")
 
 
 @case("sleeps for an hour")
