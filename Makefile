@@ -26,17 +26,21 @@ test: $(STAMP)    ## what CI runs
 	ruff check .
 	pytest -n 2 --dist loadfile -m "not full"
 
-full: $(STAMP)    ## what is too long for CI: the whole kill matrix, its page of messages, and all tests
+full: $(STAMP)    ## what is too long for CI: the whole kill matrix, the results over twelve seeds, and all tests
 	poslab matrix
 	poslab messages
+	poslab results
+	poslab readme
 	pytest -n 2 --dist loadfile
 
 matrix: $(STAMP)    ## try every wrong and unusual answer; keep the result in tests/results
 	poslab matrix
 	poslab messages
 
-lab: $(STAMP)    ## open JupyterLab on the students' notebooks
-	jupyter lab release/embeddings_and_position
+lab: $(STAMP)    ## open JupyterLab on a copy of the students' notebooks; what you wrote there is kept
+	mkdir -p my_work
+	for file in release/embeddings_and_position/*.ipynb; do test -e my_work/$$(basename $$file) || cp $$file my_work/; done
+	jupyter lab my_work
 
 release: $(STAMP)    ## build the students' notebooks
 	poslab release

@@ -88,6 +88,14 @@ def bench(
 
 
 @app.command()
+def results() -> None:
+    """Measure the criteria over twelve seeds (some minutes); keep figures and pictures in tests/results."""
+    from .results import run
+
+    run()
+
+
+@app.command()
 def readme() -> None:
     """Write the generated parts of README.md anew."""
     from .readme import update

@@ -32,15 +32,15 @@ def made_from() -> str:
     return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()[:16]
 
 
-def solutions(name: str) -> dict:
-    """The names that the solution of a notebook defines: its functions and classes, nothing trained. `lab` among them."""
+def solutions(name: str, given: str = "") -> dict:
+    """The names that the solution of a notebook defines, nothing trained; with the lab that it, or the notebook `given`, is given."""
     names = {"__name__": name}
     for module in ("check", "lab"):     # the modules as this notebook is given them, pictures aside
         text = (SOURCE / f"{module}.py").read_text(encoding="utf-8")
         given = types.ModuleType(module)
         sys.modules[module] = given
-        exec(build.sections(text, name[:2]) if module == "lab" else text, given.__dict__)
-    sys.modules["lab"].show = lambda fig, alt="": None
+        exec(build.sections(text, given or name[:2]) if module == "lab" else text, given.__dict__)
+    sys.modules["lab"].show = lambda fig, alt="": None      # and no picture
     for cell in read(SOURCE / f"{name}.ipynb").cells:
         if cell.cell_type == "code" and not is_automatic(cell):
             wanted = ast.parse(cell.source).body
@@ -79,14 +79,14 @@ def measure_gap() -> list[dict]:
 
 def measure_reach() -> dict[str, list[dict]]:
     """Loss against context for each method of 04, and its reach, for each seed."""
-    names = solutions(NOTEBOOKS[2])
+    names = solutions(NOTEBOOKS[2], given="06")
     lab = names["lab"]
 
     class Alibi(lab.Position):
         def bias(self, seq):
             return names["alibi_bias"](4, seq)
 
-    methods = {"none": lab.Position, "learned": lambda: lab.LearnedPosition(192, 32), "sinusoidal": lambda: lab.SinusoidalPosition(192, 32),
+    methods = {"none": lab.Position, "learned": lambda: lab.LearnedPosition(192, 32), "sinusoidal": lab.SinusoidalPosition,
                "RoPE": names["RotaryPosition"], "ALiBi": Alibi}
     found = {name: [] for name in methods}
     for seed in track(SEEDS, "reach"):
@@ -115,7 +115,8 @@ def draw(kept: dict) -> None:
                 lab.show_gap(middle, math.log(2))
             else:
                 shown = {"learned": "learned", "RoPE": "rope", "ALiBi": "alibi"}
-                curves = {key: [{int(c): v for c, v in run["losses"].items()} for run in kept["reach"]["methods"][method]] for method, key in shown.items()}
+                runs = {key: kept["reach"]["methods"][method] for method, key in shown.items()}
+                curves = {key: [{int(c): v for c, v in one["losses"].items()} for one in some] for key, some in runs.items()}
                 lab.show_reach(curves, "Trained on 24 tokens: how far does each method carry? (12 seeds)")
 
 

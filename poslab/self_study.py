@@ -128,7 +128,7 @@ def made_by(notebook: NotebookNode) -> dict[str, str]:
         source = re.sub(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION", r"\1pass", cell.source, flags=re.M | re.S)
         lines = [line for line in source.split("\n") if line.strip() and not line.startswith(("#", "@", "pass"))]
         begins = lines[0].split("  #")[0].split("   ")[0][:60].strip() if lines else ""
-        words = "the first code cell, “Run me”," if cell.id == "setup" else f"the cell that begins with “{begins}”"
+        words = "the first code cell, “Run me”," if cell.get("id") == "setup" else f"the cell that begins with “{begins}”"
         try:
             body = ast.parse(source).body
         except SyntaxError:     # a magic

@@ -1317,6 +1317,7 @@ class LearnedPosition(Position):
         return x + self.table[:seq]                                         # (batch, seq, d_model)
 
 
+# ======== for 06: the waves, as a class (03 asks for their table, 04 for their speeds) ========
 class SinusoidalPosition(Position):
     """Fixed waves, one frequency for each pair of features, for any length; nothing here is learned."""
 
@@ -1329,6 +1330,8 @@ class SinusoidalPosition(Position):
         theta = self.base ** (-torch.arange(0, d_model, 2) / d_model)       # (d_model / 2,) radians a place
         angle = torch.outer(torch.arange(seq), theta)                       # (seq, d_model / 2)
         return x + self.scale * torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
+
+
 # ======== for 04, 06: the k-back language and its ruler ========
 VOCAB, BACK, NOISE, TRAINED = 8, 3, 0.1, 24     # kinds of token, steps back, share of tokens thrown at random, trained length
 CONTEXTS = (24, 30, 36, 48, 96)                 # 1, 1.25, 1.5, 2 and 4 times the trained length
