@@ -37,9 +37,8 @@ def solutions(name: str, given: str = "") -> dict:
     names = {"__name__": name}
     for module in ("check", "lab"):     # the modules as this notebook is given them, pictures aside
         text = (SOURCE / f"{module}.py").read_text(encoding="utf-8")
-        given = types.ModuleType(module)
-        sys.modules[module] = given
-        exec(build.sections(text, given or name[:2]) if module == "lab" else text, given.__dict__)
+        made = sys.modules[module] = types.ModuleType(module)
+        exec(build.sections(text, given or name[:2]) if module == "lab" else text, made.__dict__)
     sys.modules["lab"].show = lambda fig, alt="": None      # and no picture
     for cell in read(SOURCE / f"{name}.ipynb").cells:
         if cell.cell_type == "code" and not is_automatic(cell):
