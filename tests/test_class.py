@@ -67,7 +67,7 @@ class Graded:
         self.course, self.root = Course(root), root
         self.course.generate_assignment("small")
         hand_in(self.course, self.cases)
-        self.before = outside(root)
+        self.before, self.running = outside(root), set(psutil.Process().children(recursive=True))
         self.run = Run(root, "small", workers=min(2, os.cpu_count() or 1), sandbox=self.sandbox)
         start = time.monotonic()
         self.rows = {row.student: row for row in self.run.run()}
@@ -121,11 +121,18 @@ def check_nothing_outside_is_changed(graded):
 
 
 def check_no_process_is_left(graded):
-    """When the run has ended, so have all processes that it started."""
+    """When the run has ended, so have all processes that it started; only what multiprocessing keeps for the next run stays."""
+    def command(process) -> str:
+        try:
+            return " ".join(process.cmdline())
+        except psutil.NoSuchProcess:
+            return ""
+
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        commands = {p: " ".join(p.cmdline()) for p in psutil.Process().children(recursive=True)}
-        mine = [p for p, command in commands.items() if "forkserver" not in command and "resource_tracker" not in command]
+        me = psutil.Process()
+        kept = {p for p in me.children() if "forkserver" in command(p) or "resource_tracker" in command(p)}
+        mine = [(p.pid, command(p)) for p in set(me.children(recursive=True)) - kept - graded.running]
         strays = [p for p in psutil.process_iter(["cmdline"]) if "98765" in (p.info["cmdline"] or [])]
         if not mine and not strays:
             return

@@ -162,6 +162,7 @@ def test_untouched_release_runs(notebook, run_untouched):
             assert "Not attempted yet" in shown and "Traceback" not in shown and "---->" not in shown
         else:
             assert not failed, f"{cell.id}: {text_of(cell)}"
+            assert "\r" not in text_of(cell), f"{cell.id}: a progress bar that leaves every state of itself on the page"
         if "check" in cell.metadata.get("tags", []):
             assert "Not attempted yet" in text_of(cell), cell.id
     assert text_of(ran.cells[-1]).strip() == "unchanged", "running the setup cell again changes nothing"

@@ -87,9 +87,28 @@ def explore(draw, alt="", **ranges):
     redraw()
 
 
+class OneLine(io.StringIO):
+    """What tqdm writes to, in a notebook: an output of one line that is written over, so that only its last state stays on the page."""
+
+    def __init__(self, display):
+        super().__init__()
+        self.line = display({"text/plain": ""}, raw=True, display_id=True)
+
+    def write(self, text):
+        text = text.strip("\r\n ")
+        if text:
+            self.line.update({"text/plain": text}, raw=True)
+
+
 def progress(steps, label):
-    """A progress bar over range(steps), with the seconds left, on stdout."""
-    return tqdm(range(steps), desc=label, file=sys.stdout, ncols=88, mininterval=0.25)
+    """A progress bar over range(steps), with the seconds left; as an output of its own in a notebook, on stdout elsewhere."""
+    try:
+        from IPython import get_ipython
+        from IPython.display import display
+        file = sys.stdout if get_ipython() is None else OneLine(display)
+    except ImportError:
+        file = sys.stdout
+    return tqdm(range(steps), desc=label, file=file, ncols=88, mininterval=0.25, ascii=False)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -938,11 +957,12 @@ class Block(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.mlp = nn.Sequential(nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model))
 
-    def forward(self, x, position, mask):
+    def forward(self, x, position, mask, causal):
         batch, seq, d_model = x.shape
         q, k, v = self.qkv(self.norm1(x)).view(batch, seq, 3, self.n_heads, self.head_dim).permute(2, 0, 3, 1, 4)
-        q, k = position.rotate(q, k)                                    # (batch, heads, seq, head_dim)
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask) # (batch, heads, seq, head_dim)
+        q, k = position.rotate(q, k)                                        # (batch, heads, seq, head_dim)
+        mixed = F.scaled_dot_product_attention(                             # (batch, heads, seq, head_dim)
+            q, k, v, attn_mask=mask, is_causal=causal and mask is None)     # without a mask to add torch skips what comes later: faster
         x = x + self.out(mixed.transpose(1, 2).reshape(batch, seq, d_model))
         return x + self.mlp(self.norm2(x))
 
@@ -967,11 +987,11 @@ class TinyTransformer(nn.Module):
         self.norm = nn.LayerNorm(d_model)
 
     def mask(self, seq):
-        """What is added to the scores before the softmax: (heads or 1, seq, seq), or None for nothing."""
+        """What is added to the scores before the softmax: (heads or 1, seq, seq). None for nothing but the causal rule, if that."""
         mask = self.position.bias(seq)
-        if self.causal:
-            later = torch.ones(seq, seq, dtype=torch.bool).triu(1)   # True where the key comes after the query
-            mask = (torch.zeros(1, seq, seq) if mask is None else mask).masked_fill(later, float("-inf"))
+        if self.causal and mask is not None:
+            later = torch.ones(seq, seq, dtype=torch.bool).triu(1)      # True where the key comes after the query
+            mask = mask.masked_fill(later, float("-inf"))
         return mask
 
     def stream(self, ids):
@@ -979,7 +999,7 @@ class TinyTransformer(nn.Module):
         x = self.position.embed(self.tokens(ids))     # (batch, seq, d_model)
         mask, states = self.mask(ids.shape[1]), [x]
         for block in self.blocks:
-            states.append(block(states[-1], self.position, mask))
+            states.append(block(states[-1], self.position, mask, self.causal))
         return states
 
     def forward(self, ids):
@@ -1023,7 +1043,7 @@ def train(batches, config, position=None, label="training", watch=None):
         schedule.step()
         model.history.append(loss.item())
         if step % 20 == 0 or step == config.steps - 1:
-            bar.set_postfix_str(f"loss {loss.item():.3f}")
+            bar.set_postfix_str(f"loss {loss.item():.3f}", refresh=False)
     return model.eval()
 
 
