@@ -5,7 +5,7 @@ the course's source folder once, and forks for every graded cell, so that a cell
 before it. A cell's verbs come back as questions, which the grader passes on to the student's kernel.
 
 Between the two go frames: a length, one letter for the kind, the content.
-    C {source, seed}    run this cell           Q bytes     a verb
+    C {source, ...}     run this cell           Q bytes     a verb
     R bytes             the answer to a verb    D [outputs] the cell is done
                                                 X words     the cell's process ended before it was done
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 from .wire import MOST_BYTES, Wire
 
 MOST_TEXT = 1 << 20     # characters of a graded cell's own output
+LATE = 30               # seconds after which a cell ends without being told
 
 
 class CleanSideError(Exception):
@@ -70,10 +71,10 @@ class CleanSide:
         self.process = subprocess.Popen([sys.executable, "-m", "poslab.clean", str(self.folder)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, cwd=root, env=env, start_new_session=True, bufsize=0)
 
-    def run(self, source: str, seed: str) -> None:
-        """Begin with a cell; then `read` until it is done."""
+    def run(self, source: str, seed: str, seconds: float) -> None:
+        """Begin with a cell; then `read` until it is done. Its process ends by itself a while after `seconds`, whatever happens here."""
         self.start()
-        self.send("C", json.dumps({"source": source, "seed": seed}).encode())
+        self.send("C", json.dumps({"source": source, "seed": seed, "seconds": seconds}).encode())
 
     def send(self, kind: str, content: bytes) -> None:
         """Send a frame to the process."""
@@ -104,6 +105,14 @@ class CleanSide:
 # ---------------------------------------------------------------- the process
 
 
+def end_with(parent: int) -> None:
+    """End when the parent is killed, also in the middle of a cell, where nobody sees the end of the stream."""
+    if sys.platform.startswith("linux"):
+        from .zygote import die_with
+
+        die_with(parent)
+
+
 def serve(folder: Path, source: int, to: int) -> None:
     """Take cells until the grader is gone."""
     sys.path.insert(0, str(folder))
@@ -120,9 +129,11 @@ def serve(folder: Path, source: int, to: int) -> None:
         if not hasattr(os, "fork"):         # Windows: one cell, and the grader starts anew
             cell(check, json.loads(content), source, to)
             return
+        me = os.getpid()
         child = os.fork()
         if not child:
             try:
+                end_with(me)
                 cell(check, json.loads(content), source, to)
                 os._exit(0)
             except EOFError:
@@ -137,6 +148,8 @@ def serve(folder: Path, source: int, to: int) -> None:
 
 def cell(check, job: dict, source: int, to: int) -> None:
     """Run one graded cell in a shell of its own, its verbs answered by the grader."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(int(job["seconds"]) + LATE)
     seed_everything(job["seed"])
     wire = Wire(check.Handle)
 
@@ -199,4 +212,5 @@ if __name__ == "__main__":
     FROM, TO = os.dup(0), os.dup(1)     # what a test prints must not get between the frames
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    end_with(os.getppid())
     serve(Path(sys.argv[1]), FROM, TO)

@@ -16,6 +16,7 @@ What happened is kept in the notebook's metadata, `poslab_run`: sandbox, trouble
 """
 
 import asyncio
+import atexit
 import base64
 import copy
 import json
@@ -31,7 +32,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import Execute
-from traitlets import Enum, Float, Integer, Unicode
+from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from . import wire
 from .clean import CleanSide, CleanSideError
@@ -62,6 +63,13 @@ def clean_side(folder: Path) -> CleanSide:
     return _clean_sides.setdefault(folder, CleanSide(folder))
 
 
+@atexit.register
+def stop_clean_sides() -> None:
+    """End the clean sides."""
+    while _clean_sides:
+        _clean_sides.popitem()[1].stop()
+
+
 class KernelGone(Exception):
     """The student's kernel cannot be had any more; the message says why."""
 
@@ -76,6 +84,7 @@ class IsolatedExecute(Execute):
 
     sandbox = Enum(["auto", "on", "off"], "auto", help="auto: in a sandbox where one can be had, otherwise without, with a warning. "
                    "on: not without. off: without").tag(config=True)
+    warm = Bool(True, help="fork kernels from a process that has imported torch and matplotlib; cold: start each anew").tag(config=True)
     wall = Float(900, help="seconds for a whole notebook; cells that come after that are not run").tag(config=True)
     restarts = Integer(5, help="how often a notebook's kernel is started anew").tag(config=True)
     most_output = Integer(4 << 20, help="bytes of one cell's output that are kept").tag(config=True)
@@ -94,31 +103,50 @@ class IsolatedExecute(Execute):
         self.troubles, self.killers, self.started, self.last = [], set(), 0, None
         self.deadline = time.monotonic() + self.wall
         self.km = self.kc = None
+        self.provisioner_class, self.sandbox_words = LocalProvisioner, "none"
         try:
-            self.provisioner_class, self.sandbox_words = self.choose_sandbox()
+            self.provisioner_class, self.sandbox_words = self.choose_sandbox(resources)
             self.kernel_name = "python3"
             run_sync(self.run)()
         finally:
-            nb.metadata["poslab_run"] = {"sandbox": self.sandbox_words, "troubles": self.troubles, "in_students_kernel": self.folder is None}
+            nb.metadata["poslab_run"] = {"sandbox": self.sandbox_words, "kernels": self.kernels_words(), "troubles": self.troubles,
+                                         "in_students_kernel": self.folder is None}
         return nb, resources
+
+    def source_folder(self, resources: dict) -> Path | None:
+        """The assignment's folder in source/, where that is known."""
+        converter = getattr(self.parent, "parent", None)
+        if not hasattr(converter, "coursedir"):
+            return None
+        course = converter.coursedir
+        return Path(course.format_path(course.source_directory, ".", resources["nbgrader"]["assignment"]))
 
     def clean_folder(self, resources: dict) -> Path | None:
         """The folder whose check.py judges this notebook; None when it is graded in the student's kernel."""
-        folders = [Path(self.given)] if self.given else []
-        converter = getattr(self.parent, "parent", None)
-        if hasattr(converter, "coursedir"):
-            course = converter.coursedir
-            folders.insert(0, Path(course.format_path(course.source_directory, ".", resources["nbgrader"]["assignment"])))
-        return next((folder.resolve() for folder in folders if (folder / "check.py").exists()), None)
+        folders = [self.source_folder(resources), Path(self.given) if self.given else None]
+        return next((folder.resolve() for folder in folders if folder and (folder / "check.py").exists()), None)
 
-    def choose_sandbox(self) -> tuple[type, str]:
+    def kernels_words(self) -> str:
+        """How the kernels were started, for the record."""
+        if not getattr(self.provisioner_class, "modules", None):
+            return "cold"
+        from .warm import why_cold
+
+        return f"cold: {why_cold()}" if why_cold() else "forked"
+
+    def choose_sandbox(self, resources: dict) -> tuple[type, str]:
         """What starts the kernel, and what the record says of it."""
         if self.sandbox != "off":
             from .sandbox import BwrapProvisioner, why_not
 
             reason = why_not()
-            if not reason:
+            if not reason and not self.warm:
                 return BwrapProvisioner, "bubblewrap"
+            if not reason:
+                from .warm import WarmProvisioner, heavy_modules
+
+                self.config.WarmProvisioner.modules = heavy_modules(self.source_folder(resources))
+                return WarmProvisioner, "bubblewrap"
             if self.sandbox == "on":
                 raise RuntimeError(f"no sandbox: {reason}")
             self.log.warning("Running a student's code WITHOUT a sandbox: %s", reason)
@@ -170,12 +198,30 @@ class IsolatedExecute(Execute):
         self.started += 1
         self.km = StudentKernelManager(config=self.config, provisioner_class=self.provisioner_class)
         await self.async_start_new_kernel(env=self.kernel_environment())
-        await self.async_start_new_kernel_client()
+        await self.connect()
         parts = []
         if self.folder:
             parts = [("_poslab_wire", Path(wire.__file__).read_text(encoding="utf-8")),
                      ("_poslab_check", (self.folder / "check.py").read_text(encoding="utf-8"))]
         self.kc.execute(AGENT % (parts,), silent=True, store_history=False)
+
+    async def connect(self) -> None:
+        """Have a client, once the kernel answers and is heard. jupyter_client's wait_for_ready waits for 0.2 s of silence after that."""
+        self.kc = self.km.client()
+        self.kc.start_channels(hb=False)
+        self.kc.allow_stdin = False
+        asked, end = set(), time.monotonic() + self.startup_timeout
+        while True:
+            asked.add(self.kc.kernel_info())
+            try:
+                while True:
+                    msg = await ensure_async(self.kc.iopub_channel.get_msg(timeout=0.1))
+                    if msg["parent_header"].get("msg_id") in asked:
+                        return
+            except Empty:
+                if not await ensure_async(self.km.is_alive()) or time.monotonic() > end:
+                    words = "in time" if time.monotonic() > end else "before it ended"
+                    raise RuntimeError(f"the kernel did not answer {words}") from None
 
     def kernel_environment(self) -> dict[str, str]:
         """The kernel's environment. The grading seed goes there only when the graded cells run there."""
@@ -187,6 +233,8 @@ class IsolatedExecute(Execute):
             self.shutdown_kernel = "immediate"
             try:
                 if self.km.has_kernel:
+                    await self.km.provisioner.kill()
+                    await self.km.provisioner.wait()
                     await ensure_async(self.km.shutdown_kernel(now=True))
                 await ensure_async(self.km.cleanup_resources())
             except Exception as error:
@@ -272,7 +320,7 @@ class IsolatedExecute(Execute):
         until = time.monotonic() + (self.timeout or self.wall)
         loop, worker = asyncio.get_running_loop(), wire.Wire(tuple)     # only to write errors
         gone, trouble = "", ""
-        side.run(cell.source, self.seed)
+        side.run(cell.source, self.seed, self.timeout or self.wall)
         while True:
             left = max(0.1, until + GRACE - time.monotonic())
             reading = loop.run_in_executor(None, side.read)

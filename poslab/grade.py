@@ -82,9 +82,7 @@ def worker(jobs: Connection) -> None:
             jobs.send(work.grade_one(jobs.recv()))
         except (EOFError, OSError, KeyboardInterrupt):
             break
-    from .execute import _clean_sides
-    for side in _clean_sides.values():
-        side.stop()
+    work.end_helpers()
     os._exit(0)
 
 
@@ -199,8 +197,8 @@ class Row:
 class Run:
     """One run over an assignment."""
 
-    def __init__(self, root: Path, assignment: str, workers: int = 0, sandbox: bool = True):
-        self.root, self.assignment, self.sandbox = Path(root).resolve(), assignment, sandbox
+    def __init__(self, root: Path, assignment: str, workers: int = 0, sandbox: bool = True, warm: bool = True):
+        self.root, self.assignment, self.sandbox, self.warm = Path(root).resolve(), assignment, sandbox, warm
         self.config = work.course_config(self.root)
         self.course = CourseDirectory(config=self.config)
         self.secret = class_secret(self.root)
@@ -247,7 +245,8 @@ class Run:
                     rows[name] = kept
                 else:
                     alone = alone or work.assignment_alone(gradebook, self.assignment)
-                    jobs.append(work.Job(name, str(folder), self.assignment, str(self.root), alone, self.secret, "on" if self.sandbox else "off"))
+                    jobs.append(work.Job(name, str(folder), self.assignment, str(self.root), alone, self.secret, "on" if self.sandbox else "off",
+                                         self.warm))
             wall = self.config.IsolatedExecute.get("wall", 900)
             if progress:
                 progress(len(jobs), None)

@@ -1,6 +1,7 @@
 """Runs inside the sandbox, before any code of the student's: unpack the files, give up every right, set the limits.
 
 `poslab.sandbox` passes this file as text to `python -c`, with its settings as JSON: nothing of the package is there.
+The warm process (`poslab.zygote`) is given it too: the same steps for a kernel that it forks.
 """
 
 import ctypes
@@ -17,10 +18,10 @@ CAPABILITY_VERSION_3 = 0x20080522
 def give_up_rights(uid):
     """Become a user of no other's, without capabilities, for good. `uid` is 0 where bubblewrap ran as an ordinary user."""
     libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(64):
+        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
+            break       # past the last one; or bubblewrap has done it
     if uid:
-        for capability in range(64):
-            if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
-                break       # past the last one
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
@@ -43,13 +44,23 @@ def limit(limits):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
 
 
-if __name__ == "__main__":
-    SETTINGS = json.loads(sys.argv[1])
+def confine(settings):
+    """All of it, in the order that each step allows the next."""
     os.chdir("/work")
-    give_up_rights(SETTINGS["uid"])
+    give_up_rights(settings["uid"])
     unpack("/work")
-    limit(SETTINGS["limits"])
-    sys.argv = ["ipykernel_launcher", "-f", "/run/kernel/connection.json", *SETTINGS["arguments"]]
+    limit(settings["limits"])
+
+
+def become_kernel(arguments):
+    """From here on it is the student's."""
+    sys.argv = ["ipykernel_launcher", "-f", "/run/kernel/connection.json", *arguments]
     sys.path[0] = ""
     from ipykernel import kernelapp
     kernelapp.launch_new_instance()
+
+
+if __name__ == "__main__":
+    SETTINGS = json.loads(sys.argv[1])
+    confine(SETTINGS)
+    become_kernel(SETTINGS["arguments"])

@@ -13,6 +13,8 @@ import contextlib
 import functools
 import json
 import os
+import re
+import secrets
 import shutil
 import signal
 import site
@@ -27,11 +29,11 @@ from pathlib import Path
 from jupyter_client.provisioning import LocalProvisioner
 from traitlets import Float, Integer, List, Unicode
 
-from . import inner
 from .notebooks import ROOT
 from .syscalls import filter_program
 
 GIB, MIB = 1 << 30, 1 << 20
+INNER = Path(__file__).with_name("inner.py")
 TMP = "/tmp"
 FONTS = f"{TMP}/mpl"       # where matplotlib keeps its list of fonts
 SYSTEM = ("/lib", "/lib64", "/lib32", "/bin", "/sbin")
@@ -48,6 +50,28 @@ def memory_file(data: bytes) -> int:
         file.write(data)
     os.lseek(fd, 0, 0)
     return fd
+
+
+class Given:
+    """Files in memory that bubblewrap is given. In its arguments they are @0, @1 ... until `numbered` puts in their numbers."""
+
+    def __init__(self):
+        self.fds: list[int] = []
+
+    def file(self, data: bytes) -> str:
+        """Add one. -> its name in the arguments"""
+        self.fds.append(memory_file(data))
+        return f"@{len(self.fds) - 1}"
+
+    def close(self) -> None:
+        """Close them here."""
+        while self.fds:
+            os.close(self.fds.pop())
+
+
+def numbered(arguments: list[str], fds: list[int]) -> list[str]:
+    """The arguments with the files' numbers in them."""
+    return [str(fds[int(a[1:])]) if re.fullmatch(r"@\d+", a) else a for a in arguments]
 
 
 def packed_files(folder: str | None, most: int) -> int:
@@ -106,7 +130,7 @@ class BwrapProvisioner(LocalProvisioner):
     hidden = List(Unicode(), [str(ROOT)], help="folders that it must not see, wherever they are").tag(config=True)
 
     first = pidfd = None        # the sandbox's first process, as this machine numbers it
-    killed_why = ""
+    killed_why, extra_env = "", {}
 
     # ---------------------------------------------------------------- starting
 
@@ -127,27 +151,37 @@ class BwrapProvisioner(LocalProvisioner):
         info = self.connection_info
         key = info["key"].decode() if isinstance(info["key"], bytes) else info["key"]
         inside = json.dumps({**info, "key": key, "ip": "/run/kernel/s"}).encode()
-        fds: list[int] = []
-
-        def hand(fd: int) -> str:
-            fds.append(fd)
-            return str(fd)
-
-        files = packed_files(self.folder, self.scratch // 2)
-        uid = 0x40000000 + (os.getpid() * 1009 + int(time.time() * 1000)) % 0x3fffffff if os.getuid() == 0 else 0
+        uid = 0x40000000 + secrets.randbelow(0x3fffffff) if os.getuid() == 0 else 0
+        settings = {"uid": uid, "arguments": self.arguments, "limits": {
+            "AS": self.address_space, "DATA": self.data, "CPU": self.cpu, "FSIZE": self.file_size, "NOFILE": 512, "CORE": 0, "MEMLOCK": 0,
+            "MSGQUEUE": 0, "NPROC": self.processes}}
+        files, given = packed_files(self.folder, self.scratch // 2), Given()
         try:
-            read_end, write_end = os.pipe()
-            arguments = self.arguments_for(hand, uid, inside)
-            settings = {"uid": uid, "arguments": self.arguments, "limits": {
-                "AS": self.address_space, "DATA": self.data, "CPU": self.cpu, "FSIZE": self.file_size, "NOFILE": 512, "CORE": 0, "MEMLOCK": 0,
-                "MSGQUEUE": 0, "NPROC": self.processes}}
-            program = Path(inner.__file__).read_text(encoding="utf-8")
-            command = ["--info-fd", str(write_end), "--", sys.executable, "-c", program, json.dumps(settings)]
-            self.process = subprocess.Popen(arguments + command, stdin=files, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                            start_new_session=True, pass_fds=[*fds, write_end], env={"PATH": os.defpath})
+            self.begin(self.arguments_for(given, uid, inside), settings, files, given)
         finally:
-            for fd in (*fds, files, write_end):
-                os.close(fd)
+            os.close(files)
+            given.close()
+        self.pid, self.pgid = self.process.pid, None
+        info["ip"] = f"/proc/{self.first}/root/run/kernel/s"
+        end = time.monotonic() + 30
+        while time.monotonic() < end:       # until the sockets are there: a first connection that fails is tried again only later
+            if self.process.poll() is not None or all(os.path.exists(f"{info['ip']}-{n}") for n in range(1, 6)):
+                break
+            await asyncio.sleep(0.005)
+        self.watching = threading.Event()
+        threading.Thread(target=self.watch, args=(self.first, self.pidfd), daemon=True).start()
+        return info
+
+    def begin(self, arguments: list[str], settings: dict, files: int, given: "Given") -> None:
+        """Start the processes: sets `process`, `first` and `pidfd`."""
+        read_end, write_end = os.pipe()
+        program = INNER.read_text(encoding="utf-8")
+        command = [*numbered(arguments, given.fds), "--info-fd", str(write_end), "--", sys.executable, "-c", program, json.dumps(settings)]
+        try:
+            self.process = subprocess.Popen(command, stdin=files, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                            start_new_session=True, pass_fds=[*given.fds, write_end], env={"PATH": os.defpath})
+        finally:
+            os.close(write_end)
         said = b""
         while part := os.read(read_end, 4096):      # to its end: bubblewrap would not go on otherwise
             said += part
@@ -156,17 +190,8 @@ class BwrapProvisioner(LocalProvisioner):
             raise RuntimeError(f"the sandbox did not start (bubblewrap's status {self.process.wait()})")
         self.first = json.loads(said)["child-pid"]
         self.pidfd = os.pidfd_open(self.first)
-        self.pid, self.pgid = self.process.pid, None
-        info["ip"] = f"/proc/{self.first}/root/run/kernel/s"
-        for _ in range(600):        # until the sockets are there: a first connection that fails is tried again only later
-            if self.process.poll() is not None or all(os.path.exists(f"{info['ip']}-{n}") for n in range(1, 6)):
-                break
-            await asyncio.sleep(0.02)
-        self.watching = threading.Event()
-        threading.Thread(target=self.watch, args=(self.first, self.pidfd), daemon=True).start()
-        return info
 
-    def arguments_for(self, hand, uid: int, connection: bytes) -> list[str]:
+    def arguments_for(self, given: "Given", uid: int, connection: bytes) -> list[str]:
         """bubblewrap's command line, up to what depends on the run."""
         a = ["bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
              "--unshare-cgroup-try", "--hostname", "grader", "--clearenv"]
@@ -174,6 +199,16 @@ class BwrapProvisioner(LocalProvisioner):
             a += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
         else:
             a += ["--unshare-user", "--disable-userns"]
+        me = f"student:x:{uid or os.getuid()}:{uid or os.getgid()}::/work:/bin/sh\n".encode()
+        a += self.tree(given) + ["--proc", "/proc", "--perms", "0444", "--ro-bind-data", given.file(me), "/etc/passwd"]
+        a += ["--perms", "0444", "--ro-bind-data", given.file(connection), "/run/kernel/connection.json", "--remount-ro", "/"]
+        if program := filter_program():
+            a += ["--seccomp", given.file(program)]
+        return a + self.variables(self.environment() | self.extra_env) + ["--chdir", "/work"]
+
+    def tree(self, given: "Given") -> list[str]:
+        """Options for the file tree: the system, Python, empty scratch folders."""
+        a = []
         for folder in ("/etc", "/etc/ssl", "/run"):
             a += ["--perms", "0755", "--dir", folder]
         a += ["--ro-bind", "/usr", "/usr"]
@@ -184,21 +219,17 @@ class BwrapProvisioner(LocalProvisioner):
                 a += ["--ro-bind", path, path]
         for path in SETTINGS:
             a += ["--ro-bind-try", path, path]
-        me = f"student:x:{uid or os.getuid()}:{uid or os.getgid()}::/work:/bin/sh\n".encode()
-        a += ["--perms", "0444", "--ro-bind-data", hand(memory_file(me)), "/etc/passwd"]
-        a += ["--proc", "/proc", "--dev", "/dev", "--size", str(64 * MIB), "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
+        a += ["--dev", "/dev", "--size", str(64 * MIB), "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
         a += ["--size", str(self.scratch), "--perms", "1777", "--tmpfs", "/tmp", "--size", str(self.scratch), "--perms", "0777", "--tmpfs", "/work"]
-        a += ["--size", str(MIB), "--perms", "0777", "--tmpfs", "/run/kernel"]
-        a += self.mounts()
-        a += ["--perms", "0777", "--dir", FONTS]
+        a += ["--size", str(MIB), "--perms", "0777", "--tmpfs", "/run/kernel", *self.mounts(), "--perms", "0777", "--dir", FONTS]
         for cache in font_caches():
-            a += ["--ro-bind", str(cache), f"{FONTS}/{cache.name}"]
-        a += ["--perms", "0444", "--ro-bind-data", hand(memory_file(connection)), "/run/kernel/connection.json", "--remount-ro", "/"]
-        if program := filter_program():
-            a += ["--seccomp", hand(memory_file(program))]
-        for name, value in self.environment().items():
-            a += ["--setenv", name, value]
-        return a + ["--chdir", "/work"]
+            a += ["--perms", "0444", "--ro-bind-data", given.file(cache.read_bytes()), f"{FONTS}/{cache.name}"]
+        return a
+
+    @staticmethod
+    def variables(environment: dict[str, str]) -> list[str]:
+        """Options for an environment."""
+        return [option for name, value in environment.items() for option in ("--setenv", name, value)]
 
     def mounts(self) -> list[str]:
         """Options for what it may read, with what it must not see taken out again."""
@@ -220,7 +251,7 @@ class BwrapProvisioner(LocalProvisioner):
         """The kernel's environment: nothing of the grader's."""
         return {"PATH": f"{os.path.dirname(sys.executable)}:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "MPLCONFIGDIR": FONTS,
                 "IPYTHONDIR": f"{TMP}/ipython", "JUPYTER_RUNTIME_DIR": "/tmp", "MALLOC_ARENA_MAX": "2", "OMP_NUM_THREADS": "1",
-                "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **self.extra_env}
+                "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
     # ---------------------------------------------------------------- watching
 
@@ -230,6 +261,8 @@ class BwrapProvisioner(LocalProvisioner):
         while not self.watching.wait(0.25):
             ready = ready or os.path.exists(f"/proc/{first}/root/run/kernel/connection.json")
             used = memory_of(first, ready)
+            if used > self.memory:      # perhaps pages that processes share, with each other or with the one they were forked from
+                used = memory_of(first, ready, exact=True)
             if used > self.memory:
                 self.killed_why = f"it used {used >> 20} MiB of memory and files, of {self.memory >> 20}"
             elif time.monotonic() > end:
@@ -241,16 +274,25 @@ class BwrapProvisioner(LocalProvisioner):
 
     # ---------------------------------------------------------------- ending
 
+    async def wait(self) -> int:
+        """Wait for its end; LocalProvisioner looks ten times a second, which a class of many kernels feels."""
+        while self.process and self.process.poll() is None:
+            await asyncio.sleep(0.005)
+        return await super().wait()
+
     async def send_signal(self, signum: int) -> None:
         """An interrupt goes to the kernel alone; anything else ends the sandbox."""
         if not self.process or signum == 0:
             return
         if signum == signal.SIGINT:
             with contextlib.suppress(OSError, IndexError, ValueError):
-                kernel = Path(f"/proc/{self.first}/task/{self.first}/children").read_text().split()[0]
-                os.kill(int(kernel), signal.SIGINT)
+                self.interrupt()
             return
         self.end()
+
+    def interrupt(self) -> None:
+        """Interrupt the kernel."""
+        os.kill(int(Path(f"/proc/{self.first}/task/{self.first}/children").read_text().split()[0]), signal.SIGINT)
 
     def end(self) -> None:
         """Kill its first process: all others go with it."""
@@ -277,8 +319,8 @@ class BwrapProvisioner(LocalProvisioner):
             self.pidfd = None
 
 
-def memory_of(first: int, ready: bool) -> int:
-    """Bytes of memory and scratch files in a sandbox. Shared pages of a process count once per process that has them."""
+def memory_of(first: int, ready: bool, exact: bool = False) -> int:
+    """Bytes of memory and scratch files in a sandbox. A shared page counts once for each process that has it, or by shares when `exact`."""
     try:
         space = os.readlink(f"/proc/{first}/ns/pid")
     except OSError:
@@ -289,6 +331,10 @@ def memory_of(first: int, ready: bool) -> int:
             continue
         with contextlib.suppress(OSError, IndexError, ValueError):
             if os.readlink(f"/proc/{pid}/ns/pid") != space:
+                continue
+            if exact:
+                shares = re.findall(r"^Pss_(?:Anon|Shmem): +(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)
+                total += sum(map(int, shares)) * 1024
                 continue
             resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
             total += (int(resident) - int(shared)) * 4096
@@ -318,22 +364,16 @@ def why_not() -> str:
         return "bubblewrap is for Linux. Elsewhere, grade in a container (README.md, Grading safely)"
     if shutil.which("bwrap") is None:
         return "bubblewrap is not installed. Debian and Ubuntu: sudo apt install bubblewrap. Fedora: sudo dnf install bubblewrap"
-    fds: list[int] = []
-
-    def hand(fd: int) -> str:
-        fds.append(fd)
-        return str(fd)
-
+    given = Given()
     try:
         provisioner = BwrapProvisioner()
-        provisioner.extra_env = {}
-        arguments = provisioner.arguments_for(hand, 0x7ffffff0 if os.getuid() == 0 else 0, b"{}")
-        done = subprocess.run([*arguments, "--", sys.executable, "-c", "print('inside')"], capture_output=True, text=True, timeout=30, pass_fds=fds)
+        arguments = numbered(provisioner.arguments_for(given, 0x7ffffff0 if os.getuid() == 0 else 0, b"{}"), given.fds)
+        done = subprocess.run([*arguments, "--", sys.executable, "-c", "print('inside')"], capture_output=True, text=True, timeout=30,
+                              pass_fds=given.fds)
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap does not start: {error}"
     finally:
-        for fd in fds:
-            os.close(fd)
+        given.close()
     if done.stdout.strip() == "inside":
         return ""
     said = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -8,6 +8,7 @@ import io
 import math
 import re
 import shutil
+import sys
 import tarfile
 import tempfile
 import time
@@ -38,6 +39,7 @@ class Job:
     gradebook: bytes        # a gradebook with this assignment alone (`assignment_alone`)
     secret: str             # of the class; the grading seeds are made from it
     sandbox: str = "on"     # on, off: as in execute.IsolatedExecute
+    warm: bool = True       # fork its kernels from a warm process, where there is a sandbox
 
 
 @dataclass
@@ -114,7 +116,7 @@ def grade_in(folder: Path, job: Job, outcome: Outcome) -> None:
     config.CourseDirectory.submitted_directory, config.CourseDirectory.autograded_directory = "submitted", "autograded"
     config.CourseDirectory.db_url = f"sqlite:///{file}"
     config.GradingSeed.secret = job.secret
-    config.IsolatedExecute.sandbox = job.sandbox
+    config.IsolatedExecute.sandbox, config.IsolatedExecute.warm = job.sandbox, job.warm
     config.BwrapProvisioner.hidden = sorted({str(ROOT), job.root})
 
     submitted = folder / "submitted" / job.student / job.assignment
@@ -140,6 +142,15 @@ def grade_in(folder: Path, job: Job, outcome: Outcome) -> None:
         read_scores(gradebook, job, taken.lost, outcome)
     for stem, why in taken.lost.items():    # nbgrader gives 0 in silence
         outcome.comments[stem] = {cell: f"Not graded: {why}." for cell in outcome.comments.get(stem, {})}
+
+
+def end_helpers() -> None:
+    """End what a process that grades keeps from one submission to the next: clean sides and warm processes."""
+    from . import execute
+
+    execute.stop_clean_sides()
+    if "poslab.warm" in sys.modules:
+        sys.modules["poslab.warm"].stop_all()
 
 
 def last_words(done: dict) -> str:
