@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 from poslab import doctor, readme
 from poslab.notebooks import ROOT
 
-CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib"}
+CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "playwright-python": "playwright"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
