@@ -92,8 +92,10 @@ class JupyterLab:
         """A page of so many pixels."""
         context = self.browser.new_context(viewport={"width": width, "height": height})
         context.add_init_script(SIDE)
+        page = Page(self, context.new_page())
         try:
-            yield Page(self, context.new_page())
+            yield page
+            page.close()
         finally:
             context.close()
 
@@ -107,9 +109,8 @@ window.sheet = {
   cells: () => sheet.panel().content.widgets.map(cell => ({
     id: cell.model.id, type: cell.model.type, source: cell.model.sharedModel.getSource(), count: cell.model.executionCount ?? null,
     outputs: cell.model.outputs ? cell.model.outputs.toJSON() : []})),
-  // every code cell with something in it has been run since `before`, and nothing is at work
-  done: (ids, before) => sheet.ready() && ids.every(id => (sheet.cell(id).model.executionCount ?? 0) > before)
-    && sheet.panel().content.widgets.every(cell => cell.model.executionState !== 'running'),
+  // a cell has been run since the count stood at `before`
+  finished: (id, before) => (sheet.cell(id).model.executionCount ?? 0) > before && sheet.cell(id).model.executionState === 'idle',
   // bring a cell into view, so that it is drawn
   show: async id => {
     const notebook = sheet.panel().content, cell = sheet.cell(id);
@@ -169,11 +170,16 @@ class Page:
         self.lab, self.page, self.keys = lab, page, page.keyboard
 
     def open(self, name: str) -> "Page":
-        """Open a notebook of the folder by its address, and wait until its kernel is ready."""
-        self.page.goto(f"{self.lab.address['url']}lab/tree/{name}?token={self.lab.address['token']}")
+        """Open a notebook of the folder by its address, in place of the one before, and wait until its kernel is ready."""
+        self.close()
+        self.page.goto(f"{self.lab.address['url']}lab/tree/{name}?reset&token={self.lab.address['token']}")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
         self.page.wait_for_function("() => sheet.ready()", timeout=90_000)
         return self
+
+    def close(self) -> None:
+        """End the kernel of the open notebook, if there is one."""
+        self.page.evaluate("() => window.jupyterapp && sheet.panel()?.sessionContext.shutdown()")
 
     def command(self, label: str) -> None:
         """A command of JupyterLab, from its palette, by keyboard."""
@@ -197,7 +203,8 @@ class Page:
         return found
 
     def _await(self, ids: list[str], before: int, seconds: float) -> None:
-        self.page.wait_for_function("([ids, before]) => sheet.done(ids, before)", arg=[ids, before], timeout=seconds * 1000)
+        self.page.wait_for_function("([ids, before]) => sheet.ready() && ids.every(id => sheet.finished(id, before))",
+                                    arg=[ids, before], timeout=seconds * 1000)
 
     def _count(self) -> int:
         return max(cell["count"] or 0 for cell in self.cells().values())

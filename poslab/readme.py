@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from . import bench, lint, matrix, results
+from . import bench, lint, matrix, opening, results
 from .notebooks import CRITERIA, ROOT, is_automatic, is_manual, notebooks, points, read
 
 
@@ -76,7 +76,7 @@ def colab() -> str:
     return table if known else unset + table
 
 
-REGIONS = {"exercises": exercises, "bench": timings, "matrix": kill_matrix, "colab": colab, "results": results.table}
+REGIONS = {"exercises": exercises, "bench": timings, "matrix": kill_matrix, "colab": colab, "results": results.table, "opening": opening.saved}
 
 
 def update(file: Path) -> list[str]:
