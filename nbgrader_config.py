@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT))   # so that poslab is found when it was not instal
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbgrader import preprocessors as steps
 
-from poslab import build, colab, execute, feedback, grading, repair
+from poslab import build, colab, execute, feedback, grading, late, repair
 
 c = get_config()
 
@@ -78,6 +78,13 @@ c.IgnorePattern.enabled = True      # stock nbgrader gives 0 for any text on std
 c.IgnorePattern.pattern = "^"       # progress bars. Here they never cost points. (A pattern that matches any text.)
 c.LimitOutput.max_lines = 1000
 c.LimitOutput.max_traceback = 100
+
+# ---- late work: due date, extensions and times are set with `poslab late`, or in formgrader
+c.AssignLatePenalties.plugin_class = late.LatePolicy
+c.LatePolicy.grace_minutes = 15     # late by no more than this costs nothing
+c.LatePolicy.percent_a_day = 10     # of the points earned, for each day (24 hours) that was begun
+c.LatePolicy.most_percent = 50      # no penalty is greater
+c.LatePolicy.days_accepted = 0      # after so many days nothing counts any more; 0: always accepted
 
 # ---- nbgrader generate_feedback, and the pages of formgrader
 c.GenerateFeedback.preprocessors = [
