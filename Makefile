@@ -26,9 +26,11 @@ test: $(STAMP)    ## what CI runs
 	ruff check .
 	pytest -n 2 --dist loadfile -m "not full"
 
-full: $(STAMP)    ## what is too long for CI: the whole kill matrix, the results over twelve seeds, and all tests
+full: $(STAMP)    ## what is too long for CI: the whole kill matrix, redraws, results over twelve seeds, and all tests
+	python -m pip install --quiet --disable-pip-version-check -r requirements.txt -e '.[outside]'
 	poslab matrix
 	poslab messages
+	poslab redraw
 	poslab results
 	poslab readme
 	pytest -n 2 --dist loadfile

@@ -57,11 +57,16 @@ def answers(notebook: str, folder: Path = ANSWERS) -> list[Answer]:
     return found
 
 
-def fingerprint(notebook: Path) -> str:
-    """A hash of all that a notebook's part of the matrix is made from: it, what it is given, and the answers."""
+def code_of(notebook: Path) -> list[bytes]:
+    """All that runs in a notebook: its code cells, and what it is given. Its prose can change without a new measurement."""
     given = build.setup_source(build.given_folder(notebook.parent), notebook.stem[:2])
+    return [given.encode()] + [f"{cell.id}\0{cell.source}".encode() for cell in read(notebook).cells if cell.cell_type == "code"]
+
+
+def fingerprint(notebook: Path) -> str:
+    """A hash of all that a notebook's part of the matrix is made from: its code, what it is given, and the answers."""
     file = ANSWERS / f"{notebook.stem}.py"
-    parts = [notebook.read_bytes(), given.encode(), file.read_bytes() if file.exists() else b""]
+    parts = [*code_of(notebook), file.read_bytes() if file.exists() else b""]
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
@@ -91,20 +96,27 @@ def try_answers(notebook: Path, only: str = "") -> dict:
     return {"made_from": fingerprint(notebook), "graded": graded, "solution_lost": solution["failed"] | solution["errors"], "cases": cases}
 
 
+def counts(part: dict) -> dict[str, list[int]]:
+    """For each graded cell: wrong answers tried and survived, right ones tried and refused, points lost by a mistake elsewhere."""
+    found = {}
+    for cell in part["graded"]:
+        wrong = [c for c in part["cases"] if c["kind"] == "wrong" and cell in c["loses"]]
+        right = [c for c in part["cases"] if c["kind"] == "right" and c["cell"] in {w["cell"] for w in wrong}]
+        survived, refused = sum(c["bad"] == "survives" and cell not in c["lost"] for c in wrong), sum(cell in c["lost"] for c in right)
+        other = sum(c["bad"] in ("overkill", "broken") and cell in c["lost"] for c in part["cases"])
+        found[cell] = [len(wrong), survived, len(right), refused, other]
+    return found
+
+
 def table(results: dict[str, dict]) -> Table:
-    """A row for each graded cell: wrong answers tried and survived, right ones tried and refused."""
+    """A row for each graded cell."""
     view = Table("notebook", "graded cell", title="Kill matrix", title_justify="left")
     for name in ("wrong", "survive", "right", "refused", "other"):
         view.add_column(name, justify="right")
     for notebook, part in results.items():
-        for cell in part["graded"]:
-            wrong = [c for c in part["cases"] if c["kind"] == "wrong" and cell in c["loses"]]
-            right = [c for c in part["cases"] if c["kind"] == "right" and f"test_{c['cell']}" == cell]
-            survive, refused = sum(c["bad"] == "survives" and cell not in c["lost"] for c in wrong), sum(bool(c["lost"]) for c in right)
-            other = sum(c["bad"] in ("overkill", "broken") and cell in c["lost"] for c in part["cases"])
-            counts = [len(wrong), survive, len(right), refused, other]
+        for cell, numbers in counts(part).items():
             view.add_row(notebook[:2], cell, *(f"[bold red]{n}[/]" if bad and n else str(n)
-                                               for n, bad in zip(counts, (False, True, False, True, True), strict=True)))
+                                               for n, bad in zip(numbers, (False, True, False, True, True), strict=True)))
     return view
 
 

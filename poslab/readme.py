@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from . import bench, lint, matrix, opening, results
+from . import bench, lint, matrix, opening, redraw, results
 from .notebooks import CRITERIA, ROOT, is_automatic, is_manual, notebooks, points, read
 
 
@@ -48,13 +48,20 @@ def timings() -> str:
 
 
 def kill_matrix() -> str:
-    """How many answers were tried on each notebook."""
-    rows = []
+    """For each graded cell: answers tried, wrong ones that kept a point, right ones that lost any, and the redraws."""
+    rows, drawn = [], redraw.saved()
     for name, part in matrix.saved().items():
-        wrong, right = ([c for c in part["cases"] if c["kind"] == kind] for kind in ("wrong", "right"))
-        rows.append([name, len(part["graded"]), len(wrong), sum(bool(c["bad"]) for c in wrong), len(right), sum(bool(c["bad"]) for c in right)])
-    header = ["notebook", "graded cells", "wrong answers", "misjudged", "unusual right answers", "misjudged"]
-    return markdown(header, rows) if rows else "Not run yet."
+        again = drawn.get(name, {})
+        for cell, (wrong, survived, right_ones, refused, other) in matrix.counts(part).items():
+            kept = [again.get(kind, {}).get(cell, [0, 0])[:2] for kind in ("right", "busy", "wrong")]
+            draws = [f"{failed} of {times}" if times else "" for times, failed in ([kept[0][0] + kept[1][0], kept[0][1] + kept[1][1]], kept[2])]
+            rows.append([name[:2], cell, wrong, survived, right_ones, refused, other, *draws])
+    header = ["", "graded cell", "wrong answers", "that kept a point", "unusual right ones", "that lost any", "lost by a mistake elsewhere",
+              "redraws: right failed", "redraws: wrong passed"]
+    if not rows:
+        return "Not run yet."
+    rows.append(["", "**all**", *(sum(r[i] for r in rows) for i in range(2, 7)), "", ""])
+    return markdown(header, rows)
 
 
 COLAB = "https://colab.research.google.com"

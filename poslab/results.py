@@ -16,7 +16,7 @@ import types
 
 from rich.progress import track
 
-from . import build
+from . import build, matrix
 from .notebooks import ROOT, SOURCE, is_automatic, is_solution, read, tags
 
 RESULTS = ROOT / "tests" / "results"
@@ -28,8 +28,8 @@ CONTEXTS = (24, 30, 36, 48, 96, 192)
 
 def made_from() -> str:
     """The hash of all that the figures depend on."""
-    files = [SOURCE / f"{name}.ipynb" for name in NOTEBOOKS] + [SOURCE / "lab.py"]
-    return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()[:16]
+    parts = [part for name in NOTEBOOKS for part in matrix.code_of(SOURCE / f"{name}.ipynb")]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
 def solutions(name: str, given: str = "") -> dict:

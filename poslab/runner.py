@@ -5,10 +5,15 @@ writes what came out, as JSON. The notebook's cells run once, to the end. Then a
 answer and, in order, the cells that depend on it: those that name what it defines, or what such a cell defines.
 Every other cell would do what it did before. The setup cell is the released one, so a notebook runs with exactly
 what students are given. A graded cell runs in an empty namespace.
+
+Most of the time goes into training. A fork that would train a model which the solution trained already, with the same
+data, the same settings and a position method of the same behaviour, gets a copy of that model (`Trained`).
 """
 
 import ast
 import contextlib
+import copy
+import hashlib
 import io
 import json
 import os
@@ -35,6 +40,7 @@ class Case:
     source: str = ""
     name: str = ""
     seed: str = ""      # POSLAB_SEED for the graded cells
+    redraws: list[str] = field(default_factory=list)    # then, with each of these seeds, the graded cells among them once more
 
 
 @dataclass
@@ -46,28 +52,117 @@ class Outcome:
     states: dict[str, str] = field(default_factory=dict)    # exercise -> state of its visible check
     panels: list[str] = field(default_factory=list)         # messages of visible checks, from the replaced cell on
     pictures: list[dict] = field(default_factory=list)      # what each picture shows: title, labels, text
+    redraws: list[list[str]] = field(default_factory=list)  # for each redraw, the graded cells that failed
     seconds: float = 0
 
 
 def names_in(source: str) -> tuple[set[str], set[str]]:
-    """The names that a cell's code mentions (also as text: `work.call("lookup")`), and those that it sets or changes."""
+    """The names that a cell's code mentions (also as text: `work.call("lookup")`), and those that it sets or changes.
+
+    What a function sets is its own, unless it says `global`; what it changes in place may be anybody's.
+    """
     try:
-        nodes = list(ast.walk(ast.parse(source)))
+        tree = ast.parse(source)
     except SyntaxError:
         return set(), set()
     mentioned, changed = set(), set()
-    for node in nodes:
-        if isinstance(node, ast.Name):
-            mentioned.add(node.id)
-            if not isinstance(node.ctx, ast.Load):
-                changed.add(node.id)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-            mentioned.add(node.value)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            changed.add(node.name)
-        elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            changed |= {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+
+    def look(node, inside: bool) -> None:
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.Name):
+                mentioned.add(part.id)
+                if not isinstance(part.ctx, ast.Load) and not inside:
+                    changed.add(part.id)
+            elif isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.isidentifier():
+                mentioned.add(part.value)
+            elif isinstance(part, ast.FunctionDef | ast.ClassDef) and not inside:
+                changed.add(part.name)
+            elif isinstance(part, ast.Global):
+                changed.update(part.names)
+            elif isinstance(part, ast.Subscript | ast.Attribute) and not isinstance(part.ctx, ast.Load):
+                changed.update(name.id for name in ast.walk(part.value) if isinstance(name, ast.Name))
+            look(part, inside or isinstance(part, ast.FunctionDef | ast.ClassDef | ast.Lambda))
+
+    look(tree, False)
     return mentioned, changed
+
+
+class Trained:
+    """`lab.train`, which does not train the same model twice.
+
+    What decides a training run: the settings, every batch, and what the position method does to token vectors, queries,
+    keys and scores, with its gradients. All of that is hashed, bit by bit; a method that is right in an unusual way, or
+    wrong in the last bit, has another hash and is trained. Whoever gets a model from here gets it with the position
+    method that they handed in. `POSLAB_TRAIN_ALL` in the environment switches it off.
+    """
+
+    def __init__(self, lab):
+        self.lab, self.train, self.models = lab, lab.train, {}
+
+    def __call__(self, batches, config, position=None, label="training", watch=None):
+        """As lab.train."""
+        torch = self.lab.torch
+        before, own, key = torch.get_rng_state(), None, ""
+        try:
+            draw = torch.Generator().manual_seed(config.seed)       # as lab.train draws them
+            drawn = [batches(draw) for _ in range(config.steps)]
+            if torch.equal(before, torch.get_rng_state()):          # or else they depend on more than this generator
+                kept = iter(drawn)
+                batches = lambda generator: next(kept)              # noqa: E731  (one that keeps a pool must not be asked twice)
+                own, key = self.key(torch, drawn, config, position, watch)
+        except Exception:       # whatever is wrong with it, training will say it
+            pass
+        torch.set_rng_state(before)
+        if key in self.models:
+            model = copy.deepcopy(self.models[key][0])
+            if own is not None:
+                own.load_state_dict(model.position.state_dict())
+                model.position = own.eval()
+            torch.set_rng_state(self.models[key][1])
+            return model
+        model = self.train(batches, config, position, label=label, watch=watch)
+        if key:
+            self.models[key] = copy.deepcopy(model), torch.get_rng_state()
+        return model
+
+    def key(self, torch, drawn, config, position, watch) -> tuple:
+        """-> (a position method as training would begin with, the hash of all that decides its end, or "" where it cannot be had)"""
+        total = hashlib.sha256(repr(config).encode())
+
+        def add(tensor) -> None:
+            total.update(f"{None if tensor is None else (tensor.shape, tensor.dtype)}".encode())
+            if tensor is not None:
+                total.update(tensor.detach().contiguous().numpy().tobytes())
+
+        lengths = set()
+        for ids, targets in drawn + ([watch] if watch is not None else []):
+            add(ids)
+            add(targets)
+            lengths.add(ids.shape[1])
+        if position is None:
+            return None, total.hexdigest()
+        torch.manual_seed(config.seed)
+        own = position() if isinstance(position, type) else copy.deepcopy(position)
+        state = torch.get_rng_state()
+        total.update(repr([(name, p.shape, p.requires_grad) for name, p in own.named_parameters()]).encode())
+        for tensor in own.state_dict().values():
+            add(tensor)
+        add(state)
+        probe = copy.deepcopy(own)
+        for parameter in probe.parameters():    # a table of zeros would hide what is done with it
+            torch.nn.init.normal_(parameter)
+        for seq in sorted(lengths):
+            x = torch.randn(3, seq, config.d_model, requires_grad=True)
+            q, k = (torch.randn(3, config.n_heads, seq, config.d_model // config.n_heads, requires_grad=True) for _ in "qk")
+            state = torch.get_rng_state()
+            outputs = [probe.embed(x), *probe.rotate(q, k), probe.bias(seq)]
+            if not torch.equal(state, torch.get_rng_state()):
+                return None, ""     # it throws dice
+            inputs = [x, q, k, *probe.parameters()]
+            end = sum((out * torch.linspace(-1, 1, out.numel()).reshape(out.shape)).sum() for out in outputs if out is not None)
+            for tensor in (*outputs, *torch.autograd.grad(end, [i for i in inputs if i.requires_grad], allow_unused=True)):
+                add(tensor)
+        return own, total.hexdigest()
 
 
 class Run:
@@ -103,6 +198,8 @@ class Run:
         check.use(self.names)
         check.show = lambda panel: panel.state == "Right" or self.outcome.panels.append(repr(panel))
         shown = lab.show
+        if hasattr(lab, "train") and not os.environ.get("POSLAB_TRAIN_ALL"):
+            lab.train = Trained(lab)
 
         def ticked(axes) -> bool:
             labels = axes.get_xticklabels() + axes.get_yticklabels()
@@ -143,6 +240,14 @@ class Run:
         for cell in cells:
             self.cell(cell, case.source if cell.id == case.cell else None)
         self.outcome.states = dict(check.states) if check is not None else {}
+        first = dict(self.outcome.failed)
+        for seed in case.redraws:
+            os.environ["POSLAB_SEED"] = seed
+            self.outcome.failed = {}
+            for cell in filter(is_automatic, cells):
+                self.cell(cell)
+            self.outcome.redraws.append(sorted(self.outcome.failed))
+        self.outcome.failed = first
         return self.outcome
 
 
@@ -152,7 +257,7 @@ def fork(run: Run, case: Case, file: Path) -> int:
     if process:
         return process
     try:
-        signal.alarm(TIMEOUT)      # ends the fork, and leaves no file
+        signal.alarm(TIMEOUT * (1 + len(case.redraws)))     # ends the fork, and leaves no file
         os.environ["POSLAB_SEED"] = case.seed
         file.write_text(json.dumps(asdict(run.again(case))), encoding="utf-8")
     except BaseException:

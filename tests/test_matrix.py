@@ -3,9 +3,9 @@
 import pytest
 from conftest import NOTEBOOKS
 
-from poslab import matrix
+from poslab import matrix, redraw, results
 from poslab.notebooks import is_automatic, read
-from poslab.runner import Case, run_notebook
+from poslab.runner import Case, Trained, names_in, run_notebook
 
 
 def test_kept_result_is_fresh(notebook):
@@ -45,6 +45,16 @@ def test_messages_have_the_course_s_form(notebook):
             assert "Expected" in message or "Not attempted" in message, (cell, case["name"], message)
             assert len(message.split()) <= 75, (cell, case["name"], message)     # 70, and the four names of the parts
             assert "!" not in message.replace("!=", ""), (cell, case["name"], message)
+
+
+def test_redraws_are_fresh_and_clean(notebook):
+    """tests/results/redraws.json was made from these notebooks and answers (`poslab redraw`): no right answer ever failed, no wrong one passed."""
+    part = redraw.saved().get(notebook.stem)
+    assert part and part["made_from"] == matrix.fingerprint(notebook), f"run `poslab redraw {notebook.stem[:2]}`"
+    for cell in part["wrong"]:
+        for kind, least in (("right", 50), ("busy", 10), ("wrong", 10)):
+            times, bad = part[kind][cell][:2]
+            assert times >= least and bad == 0, (kind, cell, part[kind][cell])
 
 
 SAMPLE = NOTEBOOKS[0]
@@ -95,3 +105,107 @@ def test_answers_files_are_read(tmp_path):
         file.write_text(broken, encoding="utf-8")
         with pytest.raises(ValueError, match="01_x.py"):
             matrix.answers("01_x", tmp_path)
+
+
+@pytest.mark.parametrize("source, mentioned, changed", [
+    ("a = b + 1", {"a", "b"}, {"a"}),
+    ("def f(x):\n    y = x + z\n    return y", {"x", "y", "z"}, {"f"}),
+    ("class C(B):\n    k = 1\n    def m(self):\n        q = work.call('attend')", {"B", "k", "q", "work", "attend"}, {"C"}),
+    ("def f():\n    global seen\n    seen = 1", {"seen"}, {"f", "seen"}),
+    ("def f():\n    runs['rope'] = 1\n    model.scale = 2", {"runs", "rope", "model"}, {"f", "runs", "model"}),
+    ("f = lambda x: x + y", {"f", "x", "y"}, {"f"}),
+    ("for a, b in c: pass", {"a", "b", "c"}, {"a", "b"}),
+    ("not python at all", set(), set()),
+])
+def test_names_of_a_cell(source, mentioned, changed):
+    """What a cell mentions and what it changes; a function's own names are not the notebook's."""
+    assert names_in(source) == (mentioned, changed)
+
+
+class TestTrained:
+    """The memory of training runs: what it gives back is what training would give, and only the same is the same."""
+
+    @pytest.fixture(scope="class")
+    def given(self):
+        """The lab of 04, and the solution's classes."""
+        return results.solutions("04_rope_versus_learned")
+
+    @pytest.fixture
+    def trained(self, given):
+        """A memory, and how often it trained."""
+        lab = given["lab"]
+        memory, plain = Trained(lab), lab.train
+        memory.count = 0
+
+        def train(*args, **options):
+            memory.count += 1
+            return plain(*args, **options)
+        memory.train = train
+        return memory
+
+    @staticmethod
+    def equal(torch, one, two) -> bool:
+        """Are two models' weights equal, bit by bit?"""
+        a, b = one.state_dict(), two.state_dict()
+        return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+    def test_gives_what_training_gives(self, given, trained):
+        """With RoPE, a table, no position: once trained, then remembered; bit by bit as lab.train has it; chance goes on alike."""
+        lab, torch = given["lab"], given["torch"]
+        config = lab.Config(steps=3)
+        for position in (given["RotaryPosition"], lab.LearnedPosition(24, 32), None, lab.Position()):
+            before = trained.count
+            plain = lab.train(lab.batches(), config, position)
+            dice = torch.rand(3)
+            for _ in range(2):
+                model = trained(lab.batches(), config, position)
+                assert torch.equal(torch.rand(3), dice) and self.equal(torch, model, plain) and not model.training
+                assert model.history == plain.history and type(model.position) is type(plain.position)
+            assert trained.count == before + 1
+
+    def test_what_differs_is_trained(self, given, trained):
+        """Another seed, rate, text, watch, table, turn, gradient, or dice in the method: no memory of it is used."""
+        lab, torch = given["lab"], given["torch"]
+        Rotary = given["RotaryPosition"]
+
+        class Detached(Rotary):
+            def rotate(self, q, k):
+                return tuple(t.detach() for t in super().rotate(q, k))
+
+        class Cut(lab.LearnedPosition):
+            def embed(self, x):
+                return x + (super().embed(x) - x).detach()
+
+        class Dice(Rotary):
+            def rotate(self, q, k):
+                return super().rotate(q + 0 * torch.rand(1), k)
+
+        class KeysOnly(Rotary):
+            def rotate(self, q, k):
+                return q, super().rotate(q, k)[1]
+
+        text = lab.k_back(4, 25, torch.Generator().manual_seed(1))
+        runs = [(config, position, watch) for config, position, watch in [
+            (lab.Config(steps=2), Rotary, None), (lab.Config(steps=2, seed=1), Rotary, None), (lab.Config(steps=2, lr=1e-3), Rotary, None),
+            (lab.Config(steps=2), Rotary, (text[:, :-1], text[:, 1:])), (lab.Config(steps=2), Detached, None), (lab.Config(steps=2), KeysOnly, None),
+            (lab.Config(steps=2), lab.LearnedPosition(24, 32), None), (lab.Config(steps=2), lab.LearnedPosition(30, 32), None),
+            (lab.Config(steps=2), Cut(24, 32), None), (lab.Config(steps=2), Dice, None), (lab.Config(steps=2), Dice, None)]]
+        for number, (config, position, watch) in enumerate(runs, 1):
+            model = trained(lab.batches(), config, position, watch=watch)
+            assert trained.count == number, position
+            assert self.equal(torch, model, lab.train(lab.batches(), config, position, watch=watch))
+        trained(lab.batches(length=20), lab.Config(steps=2), Rotary)
+        assert trained.count == len(runs) + 1
+
+    def test_an_error_is_training_s_own(self, given, trained):
+        """A method that fails, and a function of batches that does, raise what they would raise anyway."""
+        lab = given["lab"]
+
+        class Short(lab.Position):
+            def embed(self, x):
+                raise IndexError("no such row")
+
+        with pytest.raises(IndexError, match="no such row"):
+            trained(lab.batches(), lab.Config(steps=2), Short)
+        with pytest.raises(ZeroDivisionError):
+            trained(lambda generator: 1 / 0, lab.Config(steps=2))

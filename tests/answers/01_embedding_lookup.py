@@ -669,6 +669,10 @@ moves = {"SGD": {"seen before": "No", "never seen": " no "}, "Adam": {"seen befo
 #%% right moves measured
 moves = {o: {case: "yes" if length > 0 else "no" for case, length in m.items()} for o, m in lab.row_moves().items()}
 
+#%% right moves booleans
+moves = {"SGD": {"seen before": False, "never seen": False}, "Adam": {"seen before": True, "never seen": False}, "AdamW": {"seen before": True, "never seen": True}}
+#%% right moves one_rule_a_row
+moves = dict(zip(("SGD", "Adam", "AdamW"), ({"never seen": b, "seen before": a} for a, b in zip(("no", "yes", "yes"), ("no", "no", "yes")))))
 #%% wrong head_width stub
 def head_width(d_model, n_heads):
     raise NotImplementedError("your lines go here")

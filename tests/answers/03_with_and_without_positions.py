@@ -60,6 +60,18 @@ def order_free_floor(n_candidates):
 #%% right order_free_floor cross_entropy_of_even_logits
 order_free_floor = lambda n: F.cross_entropy(torch.zeros(1, n), torch.tensor([0]))
 
+#%% wrong order_free_floor decimal_logarithm
+def order_free_floor(n_candidates):
+    return math.log10(n_candidates)
+
+#%% wrong order_free_floor perplexity
+def order_free_floor(n_candidates):
+    return float(n_candidates)
+
+#%% wrong order_free_floor loss_of_a_sure_guess
+def order_free_floor(n_candidates):
+    return -math.log(1 - 1 / n_candidates) if n_candidates > 1 else 0.0
+
 #%% wrong LearnedPosition stub loses=test_learned_position may=gap
 class LearnedPosition(Position):
     def __init__(self, max_len, d_model):
@@ -878,6 +890,13 @@ x, y = lab.sentences(8192, torch.Generator().manual_seed(2024), questions=lab.OR
 result = measure_gap(models, x, y)
 measured = {name: torch.tensor(v) for name, v in result.items()} | {"note": "fresh"}
 
+#%% right measured on_ten_times_as_many
+measured = measure_gap(models, *lab.sentences(80_000, torch.Generator().manual_seed(77), questions=lab.ORDER))
+
+#%% right measured each_model_for_itself
+loss = {name: measure_gap({"without": model, "with": model}, ids, target)["with"] for name, model in models.items()}
+measured = {"gap": loss["without"] - loss["with"], **loss}
+
 #%% wrong needs_order nothing_written
 needs_order = {"last word": "", "how often *the*": "", "longest word": "", "words in both halves": "", "first word is a verb": ""}
 
@@ -913,6 +932,22 @@ needs_order = {"first word is a verb": " Yes", "last word": "YES", "how often *t
 
 #%% right needs_order booleans
 needs_order = {"last word": True, "how often *the*": False, "longest word": False, "words in both halves": True, "first word is a verb": True}
+
+#%% wrong needs_order verb_is_a_bag_question
+needs_order = {"last word": "yes", "how often *the*": "no", "longest word": "no", "words in both halves": "yes", "first word is a verb": "no"}
+
+#%% wrong needs_order last_word_is_a_bag_question
+needs_order = {"last word": "no", "how often *the*": "no", "longest word": "no", "words in both halves": "yes", "first word is a verb": "yes"}
+
+#%% wrong needs_order other_keys
+needs_order = {"the last word": "yes", "the": "no", "longest": "no", "halves": "yes", "verb": "yes"}
+
+#%% right needs_order filled_in_one_by_one
+for task in needs_order:
+    needs_order[task] = "no" if task in ("how often *the*", "longest word") else "yes"
+
+#%% right needs_order with_a_note_of_ones_own
+needs_order = {"last word": "yes", "how often *the*": "no", "longest word": "no", "words in both halves": "yes", "first word is a verb": "yes", "why": "a bag has no ends"}
 
 #%% wrong context_shift stub
 def context_shift(model, ids_a, i, ids_b, j):
@@ -981,6 +1016,12 @@ def context_shift(model, ids_a, i, ids_b, j):
     for a, b in zip(model(ids_a)[0][i].tolist(), model(ids_b)[0][j].tolist()):
         largest = max(largest, abs(a - b))
     return largest
+
+#%% right context_shift without_gradients_and_all_at_once
+@torch.no_grad()
+def context_shift(model, ids_a, i, ids_b, j):
+    a, b = (model(ids)[0, at] for ids, at in ((ids_a, i), (ids_b, j)))
+    return float(torch.stack([a, b]).diff(dim=0).abs().amax())
 
 #%% wrong first_token_floor stub
 def first_token_floor(vocab_size, seq):

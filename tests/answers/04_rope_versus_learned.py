@@ -925,6 +925,16 @@ fault = {"A": "", "B": "", "C": ""}
 fault["A"] = "sign"
 fault["B"] = "zip back"
 fault["C"] = "frequencies"
+#%% wrong fault a_guess_of_the_other_three
+fault = {"A": "overwritten", "B": "positions", "C": "none"}
+#%% wrong fault b_and_c_swapped
+fault = {"A": "sign", "B": "frequencies", "C": "zip back"}
+#%% wrong fault lower_case_letters
+fault = {"a": "sign", "b": "zip back", "c": "frequencies"}
+#%% right fault as_the_lamps_say
+fault.update(A="sign", B="zip back", C="frequencies")
+#%% right fault capitals_all
+fault = {letter: word.upper() for letter, word in zip("ABC", ("sign", "zip back", "frequencies"))}
 # ---------------------------------------------------------------- 04.8 alibi_bias
 #%% wrong alibi_bias sign
 def alibi_bias(n_heads, seq):
