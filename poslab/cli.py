@@ -1,12 +1,14 @@
 """The command `poslab`."""
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from .notebooks import ROOT, notebooks
+from .notebooks import ASSIGNMENT, ROOT, notebooks
 
 # What a command needs is imported inside it: nbgrader takes seconds to import, and `poslab --help` should not.
 app = typer.Typer(help=__doc__.replace("The command", "The instructor's side of the course: command"), no_args_is_help=True,
@@ -34,11 +36,116 @@ def grade(
     workers: Annotated[int, typer.Option(help="submissions at once; 0: as many as processor cores")] = 0,
     sandbox: Annotated[bool, typer.Option(help="--no-sandbox: run students' code as you, with all that you may do")] = True,
     again: Annotated[bool, typer.Option(help="grade also what has not changed")] = False,
+    warm: Annotated[bool, typer.Option(help="--no-warm: start every kernel anew, which takes longer")] = True,
+    scheduler: Annotated[str, typer.Option(help="grade on a Dask cluster: its address, as tcp://HOST:8786")] = "",
 ) -> None:
     """Grade a class: each submission by itself, several at once, in sandboxes, and only what changed."""
     from .grade import run
 
-    raise typer.Exit(run(console, ROOT, assignment, student, workers, sandbox, again))
+    raise typer.Exit(run(console, ROOT, assignment, student, workers, sandbox, again, warm, scheduler))
+
+
+Name = Annotated[str, typer.Option("--assignment", help="its name, as in source/NAME")]
+Zone = Annotated[str, typer.Option("--timezone", help="of times that do not say theirs: Europe/Berlin, America/New_York")]
+
+
+def said(work) -> None:
+    """Do it; what goes wrong is said in words."""
+    from zoneinfo import ZoneInfoNotFoundError
+
+    from .course import GradingFailed
+    from .download import NoDownload
+    from .regrade import NotRegraded
+    from .roster import BadRoster
+    from .standing import NoStanding
+
+    try:
+        raise typer.Exit(work())
+    except ZoneInfoNotFoundError as error:
+        console.print(f"[bold red]No such time zone:[/] {error.args[0]}", soft_wrap=True)
+    except (GradingFailed, NoDownload, NotRegraded, BadRoster, NoStanding, ValueError) as error:
+        console.print("[bold red]Not done:[/]", str(error).replace("[", "\\["), soft_wrap=True)
+    raise typer.Exit(1)
+
+
+@app.command()
+def collect(
+    download: Annotated[Path, typer.Argument(help="a Canvas or Moodle archive, a zip, or a folder")],
+    assignment: Name = ASSIGNMENT,
+    roster: Annotated[Path | None, typer.Option(help="CSV with the students; default: the one of last time")] = None,
+    timezone: Zone = "UTC",
+    dates: Annotated[bool, typer.Option("--dates", help="take the files' own dates for the times of handing in")] = False,
+) -> None:
+    """Take in what was downloaded from the LMS: who handed in what, into submitted/."""
+    from .collect import run
+
+    said(lambda: run(console, ROOT, assignment, download, roster, timezone, dates))
+
+
+@app.command()
+def report(
+    assignment: Name = ASSIGNMENT,
+    to: Annotated[Path | None, typer.Option(help="the page; default: in build/grading")] = None,
+) -> None:
+    """Show how the class did, and write it as one HTML page."""
+    from .report import run
+
+    said(lambda: run(console, ROOT, assignment, to))
+
+
+@app.command()
+def export(
+    to: Annotated[str, typer.Option(help="canvas, moodle or csv")] = "csv",
+    assignment: Name = ASSIGNMENT,
+    roster: Annotated[Path | None, typer.Option(help="CSV with the LMS's numbers; default: the one of last time")] = None,
+    column: Annotated[str, typer.Option(help="the assignment's column in Canvas, with its id: 'Lab 1 (4711)'")] = "",
+    questions: Annotated[bool, typer.Option("--questions", help="a column for each question too")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="no score while marks by hand are to come")] = False,
+    file: Annotated[Path | None, typer.Option(help="default: grades_ASSIGNMENT_LMS.csv")] = None,
+) -> None:
+    """Write the marks as the LMS takes them."""
+    from .export import run
+
+    said(lambda: run(console, ROOT, assignment, to, roster, column, questions, whole, file))
+
+
+@app.command()
+def feedback(
+    to: Annotated[str, typer.Option(help="canvas, moodle or folder; default: as the work came")] = "",
+    assignment: Name = ASSIGNMENT,
+    file: Annotated[Path | None, typer.Option(help="default: feedback/ASSIGNMENT_LMS.zip")] = None,
+) -> None:
+    """Write everybody's feedback, and one archive that the LMS takes back."""
+    from .export import run_feedback
+
+    said(lambda: run_feedback(console, ROOT, assignment, to, file))
+
+
+@app.command()
+def late(
+    assignment: Name = ASSIGNMENT,
+    due: Annotated[str, typer.Option(help="set the due date: '2026-11-30 23:59'")] = "",
+    extend: Annotated[list[str] | None, typer.Option(help="STUDENT=2d, =36h, =0 takes it back; again for more students")] = None,
+    handed_in: Annotated[list[str] | None, typer.Option(help="STUDENT='2026-11-30 23:59'; again for more students")] = None,
+    timezone: Zone = "UTC",
+) -> None:
+    """Show who is late and what it costs; set due date, extensions, times of handing in."""
+    from .late import run
+
+    said(lambda: run(console, ROOT, assignment, due, extend or [], handed_in or [], timezone))
+
+
+@app.command()
+def regrade(
+    assignment: Name = ASSIGNMENT,
+    workers: Annotated[int, typer.Option(help="submissions at once; 0: as many as processor cores")] = 0,
+    sandbox: Annotated[bool, typer.Option(help="--no-sandbox: run students' code as you, with all that you may do")] = True,
+    yes: Annotated[bool, typer.Option("--yes", help="write without asking")] = False,
+) -> None:
+    """After a hidden test was corrected: show whose points change and why; write it when you say so."""
+    from .regrade import run
+
+    said(lambda: run(console, ROOT, assignment, workers, sandbox, yes, typer.confirm if sys.stdin.isatty() else lambda question: False))
 
 
 @app.command()
@@ -88,6 +195,14 @@ def bench(
 
 
 @app.command()
+def opening(runs: Annotated[int, typer.Option(help="how often each notebook is opened; the median counts")] = 3) -> None:
+    """Measure how soon a notebook shows its first picture and its first check, in a browser and without; keep it for the README."""
+    from .opening import run
+
+    raise typer.Exit(run(console, runs))
+
+
+@app.command()
 def results() -> None:
     """Measure the criteria over twelve seeds (some minutes); keep figures and pictures in tests/results."""
     from .results import run
@@ -134,6 +249,14 @@ def matrix(
     from .matrix import run
 
     raise typer.Exit(run(console, only, verbose))
+
+
+@app.command()
+def redraw(only: Annotated[str, typer.Argument(help="a notebook (01)")] = "") -> None:
+    """Draw the graders' data anew, again and again: a right answer must never fail, a wrong one never pass (long)."""
+    from .redraw import run
+
+    raise typer.Exit(run(console, only))
 
 
 @app.command()

@@ -10,7 +10,6 @@ import hashlib
 import json
 import multiprocessing
 import os
-import stat
 import threading
 import time
 from collections import deque
@@ -27,6 +26,7 @@ from rich.table import Table
 from . import __version__, work
 from .grading import class_secret
 from .notebooks import ROOT
+from .work import fingerprint
 
 TRIES = 2           # a worker that dies may have been a victim; twice is no accident
 SLACK = 60          # seconds for a job beyond the time of its notebooks
@@ -36,21 +36,11 @@ class NothingToGrade(Exception):
     """There is nothing to grade; the message says why."""
 
 
+class NoCluster(Exception):
+    """The cluster cannot be had; the message says what to do."""
+
+
 # ---------------------------------------------------------------- what changed
-
-
-def fingerprint(folder: Path) -> str:
-    """A hash of everything in a submission's folder."""
-    total = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        mode = path.lstat().st_mode
-        total.update(f"\0{path.relative_to(folder)}\0{stat.S_IFMT(mode)}\0".encode(errors="surrogateescape"))
-        if stat.S_ISREG(mode):
-            with path.open("rb") as file:
-                total.update(hashlib.file_digest(file, "sha256").digest())
-        elif stat.S_ISLNK(mode):
-            total.update(os.readlink(path).encode(errors="surrogateescape"))
-    return total.hexdigest()
 
 
 def tests_fingerprint(root: Path, assignment: str, gradebook: Gradebook, secret: str) -> str:
@@ -197,8 +187,10 @@ class Row:
 class Run:
     """One run over an assignment."""
 
-    def __init__(self, root: Path, assignment: str, workers: int = 0, sandbox: bool = True, warm: bool = True):
+    def __init__(self, root: Path, assignment: str, workers: int = 0, sandbox: bool = True, warm: bool = True,
+                 scheduler: str = ""):
         self.root, self.assignment, self.sandbox, self.warm = Path(root).resolve(), assignment, sandbox, warm
+        self.scheduler = scheduler
         self.config = work.course_config(self.root)
         self.course = CourseDirectory(config=self.config)
         self.secret = class_secret(self.root)
@@ -251,7 +243,7 @@ class Run:
             if progress:
                 progress(len(jobs), None)
             if jobs:
-                for job, outcome in Workers(min(self.workers, len(jobs)), number * (wall + 30) + SLACK).run(jobs):
+                for job, outcome in self.crew(len(jobs), number * (wall + 30) + SLACK).run(jobs):
                     rows[job.student] = self.write(gradebook, outcome, made_from[job.student])
                     if progress:
                         progress(len(jobs), rows[job.student])
@@ -261,6 +253,14 @@ class Run:
         text = json.dumps([asdict(row) for row in report], indent=1, ensure_ascii=False)
         (self.records / "report.json").write_text(text + "\n", encoding="utf-8")
         return [row for row in report if not student or row.student == student]
+
+    def crew(self, jobs: int, seconds: float):
+        """Who grades: worker processes here, or a cluster."""
+        if not self.scheduler:
+            return Workers(min(self.workers, jobs), seconds)
+        from .cluster import Cluster
+
+        return Cluster(self.scheduler)
 
     def kept(self, student: str) -> Row | None:
         """The student's record of an earlier run."""
@@ -336,9 +336,10 @@ def table(rows: list[Row], assignment: str) -> Table:
     return view
 
 
-def run(console: Console, root: Path, assignment: str, student: str = "", workers: int = 0, sandbox: bool = True, again: bool = False) -> int:
+def run(console: Console, root: Path, assignment: str, student: str = "", workers: int = 0, sandbox: bool = True, again: bool = False,
+        warm: bool = True, scheduler: str = "") -> int:
     """Grade and show. -> the exit status: 1 where a submission could not be graded"""
-    if sandbox:
+    if sandbox and not scheduler:       # a cluster's machines look for themselves
         from .sandbox import why_not
 
         reason = why_not()
@@ -355,10 +356,13 @@ def run(console: Console, root: Path, assignment: str, student: str = "", worker
                 bar.console.print(f"{row.student}: {row.state} · {'; '.join(row.words)[:300]}", markup=False)
 
         try:
-            rows = Run(root, assignment, workers, sandbox).run(student, again, progress)
+            rows = Run(root, assignment, workers, sandbox, warm, scheduler).run(student, again, progress)
         except NothingToGrade as error:
             console.print(f"[bold red]Nothing to grade:[/] {error}")
             return 1
+        except NoCluster as error:
+            console.print(f"[bold red]No cluster:[/] {error}")
+            return 2
         except KeyboardInterrupt:
             console.print("Stopped. What was graded is in the gradebook; the same command goes on with the rest.")
             return 130

@@ -4,16 +4,20 @@
 writes nothing but what it gives back. So it can run anywhere where this package and the course's source/ are.
 """
 
+import hashlib
 import io
 import math
+import os
 import re
 import shutil
+import stat
 import sys
 import tarfile
 import tempfile
+import threading
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nbgrader.api import Base, Gradebook
@@ -26,6 +30,8 @@ from traitlets.config import Config, PyFileConfigLoader
 from .course import load_config
 from .intake import take_in
 from .notebooks import ROOT, notebooks, read
+
+_one_at_a_time = threading.Lock()
 
 
 @dataclass
@@ -40,6 +46,8 @@ class Job:
     secret: str             # of the class; the grading seeds are made from it
     sandbox: str = "on"     # on, off: as in execute.IsolatedExecute
     warm: bool = True       # fork its kernels from a warm process, where there is a sandbox
+    came: bytes = b""       # tar of the submission, for another machine (`sealed`)
+    source: str = ""        # what source/ASSIGNMENT must be there
 
 
 @dataclass
@@ -93,11 +101,35 @@ def assignment_alone(gradebook: Gradebook, assignment: str) -> bytes:
         return file.read_bytes()
 
 
+def fingerprint(folder: Path) -> str:
+    """A hash of everything in a submission's folder."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        mode = path.lstat().st_mode
+        total.update(f"\0{path.relative_to(folder)}\0{stat.S_IFMT(mode)}\0".encode(errors="surrogateescape"))
+        if stat.S_ISREG(mode):
+            with path.open("rb") as file:
+                total.update(hashlib.file_digest(file, "sha256").digest())
+        elif stat.S_ISLNK(mode):
+            total.update(os.readlink(path).encode(errors="surrogateescape"))
+    return total.hexdigest()
+
+
+def sealed(job: Job) -> Job:
+    """The job with everything in it that another machine lacks; the course itself must be there."""
+    return replace(job, came=packed(Path(job.folder)), source=fingerprint(Path(job.root) / "source" / job.assignment))
+
+
 def grade_one(job: Job) -> Outcome:
-    """Grade a submission. Never raises: what goes wrong is in the outcome, in words."""
+    """Grade a submission. Never raises: what goes wrong is in the outcome, in words. One at a time in a process: nbgrader keeps its state there."""
     start, outcome = time.monotonic(), Outcome(job.student)
     try:
-        with tempfile.TemporaryDirectory(prefix="poslab-") as folder:
+        with _one_at_a_time, tempfile.TemporaryDirectory(prefix="poslab-") as folder:
+            if job.came:
+                if fingerprint(Path(job.root) / "source" / job.assignment) != job.source:
+                    raise RuntimeError(f"{job.root}/source/{job.assignment} is another one there than here: give every machine the same course")
+                unpacked(job.came, Path(folder) / "came", as_it_was)
+                job = replace(job, folder=str(Path(folder) / "came"))
             grade_in(Path(folder), job, outcome)
     except Exception as error:
         outcome.state = "not graded"
@@ -166,7 +198,8 @@ def look_at(autograded: Path, stems: dict, outcome: Outcome) -> None:
         outcome.repaired += [f"{path.stem}: {note}" for note in about.get("poslab_repaired", [])]
         ran = about.get("poslab_run", {})
         outcome.words += [f"{path.stem}: {trouble}" for trouble in ran.get("troubles", [])]
-        outcome.sandbox = ran.get("sandbox", outcome.sandbox)
+        cold = ran.get("kernels", "").partition("cold: ")[2]
+        outcome.sandbox = ran.get("sandbox", outcome.sandbox) + (f"; kernels not forked: {cold}" if cold else "")
         if ran.get("in_students_kernel"):
             outcome.words.append(f"{path.stem}: its graded cells ran in the student's own kernel")
         if ran.get("troubles"):
@@ -202,14 +235,19 @@ def packed(folder: Path) -> bytes:
     return stream.getvalue()
 
 
-def unpacked(archive: bytes, folder: Path) -> None:
+def as_it_was(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+    """Keep a submission's links, which the intake looks at and does not follow, but nobody's rights."""
+    return None if member.ischr() or member.isblk() else member.replace(uid=None, gid=None, uname=None, gname=None, mode=0o600 | member.mode & 0o100)
+
+
+def unpacked(archive: bytes, folder: Path, rules="data") -> None:
     """Put such a tar file's content in the place of a folder."""
     new, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
     new.mkdir(parents=True)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        tar.extractall(new, filter="data")
+        tar.extractall(new, filter=rules)
     if folder.exists():
         folder.rename(old)
     new.rename(folder)

@@ -12,16 +12,18 @@ import threading
 import time
 from pathlib import Path
 
+import distributed
 import psutil
 import pytest
 import torch
 from conftest import MINI
+from nbgrader.api import Gradebook
 from submissions import Hand, all_cases
 
-from poslab import intake, repair, syscalls, wire
+from poslab import intake, repair, syscalls, wire, work
 from poslab.course import Course
 from poslab.demo import filled
-from poslab.grade import NothingToGrade, Run
+from poslab.grade import NoCluster, NothingToGrade, Run
 from poslab.notebooks import ROOT, read
 from poslab.sandbox import why_not
 
@@ -245,7 +247,8 @@ def test_killed_grader_goes_on(small, tmp_path, undisturbed, times):
         assert (root / "autograded" / f"s{number}" / "small" / "01_small.ipynb").exists()
 
 
-def test_killed_worker_costs_nobody(small, tmp_path, undisturbed):
+@pytest.mark.parametrize("warm", [True, False], ids=["forked", "cold"])
+def test_killed_worker_costs_nobody(small, tmp_path, undisturbed, warm):
     """A worker that dies: its submission is graded by another."""
     root, killed = a_class(tmp_path / "course", small), []
 
@@ -260,9 +263,76 @@ def test_killed_worker_costs_nobody(small, tmp_path, undisturbed):
                         return
 
     threading.Thread(target=kill, daemon=True).start()
-    rows = Run(root, "small", workers=2, sandbox=SANDBOX).run()
+    rows = Run(root, "small", workers=2, sandbox=SANDBOX, warm=warm).run()
     assert killed and {row.state for row in rows} == {"graded"}
     assert points(root) == undisturbed
+
+
+def test_a_cluster_grades_the_same(small, tmp_path, undisturbed):
+    """On a Dask cluster, one of whose two workers is killed: the same gradebook. Workers have no gradebook and no submission but what a job holds."""
+    root, killed = a_class(tmp_path / "course", small), []
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        def kill(total: int, row) -> None:
+            if row and not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        rows = Run(root, "small", sandbox=SANDBOX, scheduler=cluster.scheduler_address).run(progress=kill)
+        with distributed.Client(cluster, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=120)     # a cluster whose dead worker is just coming back does not close for minutes
+    assert killed and {row.state for row in rows} == {"graded"}
+    assert points(root) == undisturbed
+
+
+def test_a_cluster_that_is_none_is_said(small, tmp_path, monkeypatch):
+    """No scheduler there, or one without workers: words that say what to do."""
+    from poslab import cluster as module
+
+    monkeypatch.setattr(module, "WAIT", 1)
+    root = a_class(tmp_path / "course", small)
+    with pytest.raises(NoCluster, match="dask scheduler"):
+        Run(root, "small", scheduler="tcp://127.0.0.1:9").run()
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty, pytest.raises(NoCluster, match="no workers"):
+        Run(root, "small", scheduler=empty.scheduler_address).run()
+
+
+def test_another_course_on_the_other_machine_is_said(small, tmp_path):
+    """A job that comes to a machine with other tests is not graded there."""
+    root = a_class(tmp_path / "course", small)
+    with Course(root).gradebook() as gradebook:
+        alone = work.assignment_alone(gradebook, "small")
+    job = work.sealed(work.Job("s0", str(root / "submitted" / "s0" / "small"), "small", str(root), alone, "", "on" if SANDBOX else "off"))
+    (root / "source" / "small" / "check.py").write_text("raise SystemExit", encoding="utf-8")
+    outcome = work.grade_one(job)
+    assert outcome.state == "not graded" and "the same course" in outcome.words[0] and not outcome.scores
+
+
+def test_a_sealed_job_holds_the_submission(small, tmp_path):
+    """Also its links, which stay links, and no file's owner or rights."""
+    folder = tmp_path / "submitted"
+    folder.mkdir()
+    (folder / "a.txt").write_text("text", encoding="utf-8")
+    (folder / "a.txt").chmod(0o4755)
+    (folder / "link").symlink_to("/etc/passwd")
+    os.mkfifo(folder / "pipe")
+    job = work.sealed(work.Job("s", str(folder), "small", str(small), b"", ""))
+    shutil.rmtree(folder)
+    work.unpacked(job.came, folder, work.as_it_was)
+    assert sorted(os.listdir(folder)) == ["a.txt", "link", "pipe"] and os.readlink(folder / "link") == "/etc/passwd"
+    assert (folder / "a.txt").read_text(encoding="utf-8") == "text" and (folder / "a.txt").stat().st_mode & 0o7000 == 0
+
+
+def test_the_gradebook_is_where_the_configuration_says(small, tmp_path, undisturbed):
+    """`db_url` of the course's own nbgrader_config.py: another file here, PostgreSQL elsewhere."""
+    root = a_class(tmp_path / "course", small)
+    (root / "gradebook.db").rename(tmp_path / "elsewhere.db")
+    url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
+    (root / "nbgrader_config.py").write_text(f"c = get_config()\nc.CourseDirectory.db_url = {url!r}\n", encoding="utf-8")
+    Run(root, "small", workers=1, sandbox=SANDBOX).run("s0")
+    assert not (root / "gradebook.db").exists()
+    with Gradebook(url) as gradebook:
+        grades = gradebook.find_submission("small", "s0").notebooks[0].grades
+        assert {f"01_small/{grade.name}": grade.auto_score for grade in grades} == undisturbed["s0"]
 
 
 def test_nothing_to_grade_is_said(small):
