@@ -69,9 +69,9 @@ def canvas(about: Class, people: dict[str, Person], column: str, questions: bool
 def column_in(roster: Path | None, assignment: str) -> str:
     """The assignment's column in a Canvas gradebook that serves as roster, with its id; else its name."""
     for row in read_table(roster)[:1] if roster else []:
-        plain = re.sub(r"\W+", "", assignment).casefold()
+        plain = re.sub(r"[\W_]+", "", assignment).casefold()
         for header in row:
-            if re.fullmatch(r".+ \(\d+\)", header) and re.sub(r"\W+", "", header.rsplit(" (", 1)[0]).casefold() == plain:
+            if re.fullmatch(r".+ \(\d+\)", header) and re.sub(r"[\W_]+", "", header.rsplit(" (", 1)[0]).casefold() == plain:
                 return header
     return assignment
 

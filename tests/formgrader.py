@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -40,7 +41,7 @@ def server(course: Path):
     with (course / "jupyter.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=course, stdout=log, stderr=log, env=environment)
         try:
-            address, until = f"http://127.0.0.1:{port}", time.monotonic() + 90
+            address, until = f"http://127.0.0.1:{port}", time.monotonic() + 240
             while True:
                 try:
                     urllib.request.urlopen(f"{address}/formgrader/api/assignments?token={TOKEN}", timeout=10).read()
@@ -67,7 +68,7 @@ def browser_page():
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         try:
-            yield browser.new_page(viewport={"width": 1280, "height": 900})
+            yield browser.new_page(viewport={"width": 1280, "height": 900}, extra_http_headers={"Authorization": f"token {TOKEN}"})
         finally:
             browser.close()
 
@@ -78,25 +79,27 @@ def mark_by_hand(course: Path, assignment: str, notebook: str, cell: str, marks:
     -> the ids of the submitted notebooks that were marked, in order
     """
     with server(course) as address, browser_page() as page:
-        page.goto(f"{address}/formgrader/gradebook/{assignment}/{notebook}/?token={TOKEN}")
-        page.locator("#main table tbody a, table.form-table tbody a").first.wait_for()
-        page.locator("table tbody tr td a[href*='submissions/']").first.click()
+        page.set_default_timeout(60_000)
+        page.goto(f"{address}/formgrader/gradebook/{assignment}/{notebook}/")
+        page.locator("#main-table a[href*='/submissions/']").first.click()
         done = []
         for score, comment in marks:
+            page.wait_for_url("**/formgrader/submissions/**")
+            page.wait_for_load_state("networkidle")     # the page fetches scores and comments before it can save any
             field = page.locator(f"input.score#{cell}")
-            field.wait_for()
-            page.wait_for_load_state("networkidle")
-            done.append(page.url.split("/submissions/")[1].split("/")[0].split("?")[0])
-            with page.expect_response(lambda response: "/api/grade/" in response.url and response.request.method == "PUT" and response.ok):
+            done.append(re.search(r"/submissions/(\w+)", page.url)[1])
+            with page.expect_response(lambda answer: "/api/grade/" in answer.url and answer.request.method == "PUT" and answer.ok):
                 field.fill(f"{score:g}")
                 field.press("Tab")
             if comment:
                 words = page.locator(f"textarea#{cell}-comment")
-                with page.expect_response(lambda response: "/api/comment/" in response.url and response.request.method == "PUT" and response.ok):
+                with page.expect_response(lambda answer: "/api/comment/" in answer.url and answer.request.method == "PUT" and answer.ok):
                     words.fill(comment)
                     words.press("Tab")
             if picture and len(done) == 1:
+                page.locator(f"textarea#{cell}-comment").scroll_into_view_if_needed()
                 page.screenshot(path=picture)
-            page.locator("li.next a, a[href*='/next']").first.click()
-            page.wait_for_function("url => location.href !== url", arg=page.url) if False else page.wait_for_load_state("load")
+            here = page.url
+            page.locator("li.next a").click()
+            page.wait_for_url(lambda url, here=here: url != here)
         return done

@@ -66,6 +66,11 @@ class Student:
         return LAST[self.number // 10]
 
     @property
+    def both(self) -> bool:
+        """Do they hand in the second notebook too?"""
+        return self.number < 10 or self.does == "zipped"
+
+    @property
     def user(self) -> int:
         """Canvas's number."""
         return 7000 + self.number
@@ -75,7 +80,7 @@ DOES = ["all", "half", "wrong area", "answers", "nothing", "renamed", "zipped", 
 CLASS = [Student(number, DOES[number % 10]) for number in range(40)]
 CLASS[35].does = "page"
 #       01_small: double 2, area 3, answer 1, counter 2, by hand 2; 02_more: double 2
-AUTOMATIC = {"all": 10, "half": 4, "wrong area": 7, "answers": 10, "renamed": 10, "zipped": 10, "twice": 10, "late": 10, "excused": 10}
+AUTOMATIC = {"all": 8, "half": 2, "wrong area": 5, "answers": 8, "renamed": 8, "zipped": 8, "twice": 8, "late": 8, "excused": 8}
 HANDED_IN = {student.id for student in CLASS if student.does != "nothing"}
 GRADED = {student.id for student in CLASS if student.does in AUTOMATIC}
 
@@ -138,7 +143,8 @@ def write_archive(root: Path, file: Path) -> dict[str, str]:
         if student.does == "twice":
             put("01_small.ipynb", half, at)
         put({"renamed": "Copy of 01_small (2).ipynb", "twice": "01_small-1.ipynb"}.get(student.does, "01_small.ipynb"), first, at + 5)
-        put("02_more.ipynb", more, at + 6)
+        if student.both:
+            put("02_more.ipynb", more, at + 6)
     files[canvas_name("Nobody, Known", 9999, 99_999, "01_small.ipynb")] = whole
     files["../../etc/01_small.ipynb"] = whole
     file.write_bytes(zipped(files))
@@ -204,7 +210,7 @@ def test_term(tmp_path):
     for student in CLASS:
         person = people[student.id]
         assert person.state == {"nothing": "not handed in", "page": "not graded"}.get(student.does, "graded"), (student, person.words)
-        assert person.earned == AUTOMATIC.get(student.does, 0), student
+        assert person.earned == (AUTOMATIC[student.does] + 2 * student.both if student.id in GRADED else 0), (student, person.words)
     step("grade")
 
     # ---- marks by hand
@@ -221,7 +227,7 @@ def test_term(tmp_path):
     about = standing.read(root, "small")
     people = everybody(about)
     assert about.waits == len(waiting) - 2
-    assert [people[student].earned for student in marked] == [12, 11.5]
+    assert [people[student].earned for student in marked] == [12, 9.5]
     assert [people[student].marks["01_small/why"].comment for student in marked] == [comment for _, comment in marks]
     step("by hand")
 
@@ -231,7 +237,7 @@ def test_term(tmp_path):
     about = standing.read(root, "small")
     people = everybody(about)
     for student in CLASS:
-        assert people[student.id].penalty == pytest.approx(1.0 if student.does == "late" else 0), student
+        assert people[student.id].penalty == pytest.approx(0.1 * people[student.id].earned if student.does == "late" else 0), student
         assert people[student.id].late == (75660 if student.does == "late" else 0)
     step("late")
 
@@ -255,8 +261,8 @@ def test_term(tmp_path):
     assert stamps == {path: path.stat().st_mtime_ns for path in root.glob("autograded/*/small/02_more.ipynb")}, "02 was not touched"
     about = standing.read(root, "small")
     people = everybody(about)
-    assert {people[student].earned for student in strict} == {10}
-    assert [people[student].earned for student in marked] == [12, 11.5] and about.due, "marks by hand and the due date stay"
+    assert {student: people[student].earned for student in strict} == {s.id: 8 + 2 * s.both for s in CLASS if s.id in strict}
+    assert [people[student].earned for student in marked] == [12, 9.5] and about.due, "marks by hand and the due date stay"
     done = []
     Run(root, "small", sandbox=SANDBOX).run(progress=lambda total, row: done.append(row) if row else None)
     assert [row.student for row in done if row.state != "not graded"] == [], "poslab grade has nothing to do after it"
@@ -275,7 +281,7 @@ def test_term(tmp_path):
     archive, members, words = export.feedback(root, "small")
     taken = taken_by_canvas(members, counts.keys() | set())
     assert set(taken) == {student.user for student in CLASS if student.id in GRADED | {"st35"}}
-    assert all(taken[student.user] == 2 for student in CLASS if student.id in GRADED)
+    assert all(taken[student.user] == 1 + student.both for student in CLASS if student.id in GRADED)
     assert {word.split(":")[0] for word in words} == {student.id for student in CLASS if student.does == "nothing"}
     with zipfile.ZipFile(archive) as pages:
         of_first = next(name for name in members if str(CLASS[int(marked[0][2:])].user) in name and "01_small" in name)
@@ -299,14 +305,14 @@ def test_term(tmp_path):
     assert set(moodle) == {student.id for student in CLASS} and {s for s, row in moodle.items() if row["small"]} == GRADED
     (file,), _ = export.export(root, "small", "csv")
     plain = {row["student"]: row for row in read_csv(file)}
-    assert set(plain) == {student.id for student in CLASS} and plain["st08"]["first name"] == "'=Max" and plain["st08"]["late penalty"] == "1"
+    assert set(plain) == {student.id for student in CLASS}
+    assert plain["st08"]["first name"] == "'=Max" and plain["st08"]["late penalty"] == "1", "of ten points"
     for name in (tmp_path / "course").glob("grades*.csv"):
         assert not re.search(r'(^|,)"?[=+@]', name.read_text(encoding="utf-8"), re.M), "no cell is a formula"
     step("export")
     assert {person.student for person in read_roster(root / "downloaded" / "roster.csv")} == set(people)
     print(out.file.getvalue())
-    for (_, start), (name, end) in zip(clock, clock[1:], strict=False):
-        print(f"{name}: {end - start:.1f} s")
+    print(", ".join(f"{name} {end - start:.1f} s" for (_, start), (name, end) in zip(clock, clock[1:], strict=False)))
 
 
 @pytest.mark.skipif(bool(BROWSER) and os.environ.get("POSLAB_BROWSER") != "1", reason=BROWSER or "-")
