@@ -47,8 +47,9 @@ lab: $(STAMP)    ## open JupyterLab on a copy of the students' notebooks; what y
 release: $(STAMP)    ## build the students' notebooks
 	poslab release
 
-bench: $(STAMP)    ## seconds a cell and a notebook
+bench: $(STAMP)    ## seconds a cell and a notebook; then classes: stock nbgrader against poslab grade
 	poslab bench
+	poslab bench --class
 
 lint: $(STAMP)    ## look over the notebooks and the code
 	poslab lint

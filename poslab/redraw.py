@@ -36,6 +36,8 @@ reaches = {name: [reach(curve, 24) for curve in curves] for name, curves in loss
 """),
 }
 
+DEPENDING = {"03_with_and_without_positions": "gap", "04_rope_versus_learned": "extrapolation"}     # the graded cell that judges these models
+
 
 def seeds(name: str, number: int) -> list[str]:
     """So many grading seeds, other ones for each name."""
@@ -43,12 +45,13 @@ def seeds(name: str, number: int) -> list[str]:
 
 
 def right_cases(notebook: Path, busy: bool) -> list[Case]:
-    """The solution: with all graded cells redrawn, and with models from other seeds where there are any."""
+    """The solution, its graded cells redrawn; the one that judges trained models with models from each of the seeds."""
     kind, each = ("busy", 1) if busy else ("alone", EACH)
-    cases = [Case(redraws=seeds(f"{kind} {i}", each)) for i in SEEDS]
+    graded = [cell.id for cell in read(notebook).cells if is_automatic(cell) and cell.id != DEPENDING.get(notebook.stem)]
+    cases = [Case(seed=f"{kind} {i}", redraws=seeds(f"{kind} {i}", each), graded=graded) for i in SEEDS]
     if notebook.stem in SEEDED:
-        cell, source = SEEDED[notebook.stem]
-        cases += [Case(cell, source.replace("SEED", str(seed)), redraws=seeds(f"{kind} models {seed}", each)) for seed in SEEDS]
+        (cell, source), judge = SEEDED[notebook.stem], DEPENDING[notebook.stem]
+        cases += [Case(cell, source.replace("SEED", str(i)), "", f"{kind} {i}", seeds(f"{kind} models {i}", each), [judge]) for i in SEEDS]
     return cases
 
 
@@ -68,26 +71,22 @@ def right(notebook: Path, busy: bool = False) -> dict[str, list[int]]:
     finally:
         for process in crowd:
             process.kill()
-    graded = [cell.id for cell in read(notebook).cells if is_automatic(cell)]
-    counts = {cell: [0, 0] for cell in graded}
+    counts = {cell.id: [0, 0] for cell in read(notebook).cells if is_automatic(cell)}
     for case, outcome in zip(right_cases(notebook, busy), outcomes, strict=True):
         if "error" in outcome or outcome["errors"]:
             raise RuntimeError(f"{notebook.name}, {case}: {outcome}")
         for failed in [list(outcome["failed"]), *outcome["redraws"]]:
-            for cell in graded:     # a cell that does not depend on the models is not run with them: those draws are not counted
-                if not case.cell or cell in DEPENDING.get(notebook.stem, ()):
-                    counts[cell][0] += 1
-                    counts[cell][1] += cell in failed
+            for cell in case.graded:
+                counts[cell][0] += 1
+                counts[cell][1] += cell in failed
     return counts
-
-
-DEPENDING = {"03_with_and_without_positions": ("gap",), "04_rope_versus_learned": ("extrapolation",)}   # graded cells that judge the models
 
 
 def wrong(notebook: Path) -> dict[str, list]:
     """-> for each graded cell [times drawn with an answer that must lose it, times passed, [who passed]]"""
     answers = [a for a in matrix.answers(notebook.stem) if a.kind == "wrong"]
-    outcomes = run_notebook(notebook, [Case(a.cell, a.source, a.name, redraws=seeds(a.name, WRONG)) for a in answers])["cases"]
+    cases = [Case(a.cell, a.source, a.name, redraws=seeds(a.name, WRONG), graded=sorted(a.loses)) for a in answers]
+    outcomes = run_notebook(notebook, cases)["cases"]
     counts = {cell.id: [0, 0, []] for cell in read(notebook).cells if is_automatic(cell)}
     for answer, outcome in zip(answers, outcomes, strict=True):
         if "error" in outcome:

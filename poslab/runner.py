@@ -8,6 +8,8 @@ what students are given. A graded cell runs in an empty namespace.
 
 Most of the time goes into training. A fork that would train a model which the solution trained already, with the same
 data, the same settings and a position method of the same behaviour, gets a copy of that model (`Trained`).
+
+With `POSLAB_WHOLE` in the environment neither is done: each case runs, and trains, all that comes after it.
 """
 
 import ast
@@ -41,6 +43,7 @@ class Case:
     name: str = ""
     seed: str = ""      # POSLAB_SEED for the graded cells
     redraws: list[str] = field(default_factory=list)    # then, with each of these seeds, the graded cells among them once more
+    graded: list[str] = field(default_factory=list)     # only these graded cells, and nothing after the last of them; empty: all
 
 
 @dataclass
@@ -93,7 +96,7 @@ class Trained:
     What decides a training run: the settings, every batch, and what the position method does to token vectors, queries,
     keys and scores, with its gradients. All of that is hashed, bit by bit; a method that is right in an unusual way, or
     wrong in the last bit, has another hash and is trained. Whoever gets a model from here gets it with the position
-    method that they handed in. `POSLAB_TRAIN_ALL` in the environment switches it off.
+    method that they handed in.
     """
 
     def __init__(self, lab):
@@ -198,7 +201,7 @@ class Run:
         check.use(self.names)
         check.show = lambda panel: panel.state == "Right" or self.outcome.panels.append(repr(panel))
         shown = lab.show
-        if hasattr(lab, "train") and not os.environ.get("POSLAB_TRAIN_ALL"):
+        if hasattr(lab, "train") and not os.environ.get("POSLAB_WHOLE"):
             lab.train = Trained(lab)
 
         def ticked(axes) -> bool:
@@ -220,7 +223,7 @@ class Run:
         again = [self.cells[start]]
         for cell in self.cells[start + 1:]:
             mentioned, changed = names_in(cell.source)
-            if mentioned & touched:
+            if mentioned & touched or os.environ.get("POSLAB_WHOLE"):
                 again.append(cell)
                 if not is_automatic(cell):
                     touched |= changed
@@ -234,7 +237,11 @@ class Run:
             check.passes = lambda *args, **options: passes(*args, **options) and False
         self.outcome = Outcome()
         cells = self.depending(case) if case.cell else list(filter(is_automatic, self.cells))
-        if case.cell:   # what the solution defined is gone, so that an answer that defines nothing, or does not run, has nothing
+        if case.graded:
+            cells = [cell for cell in cells if cell.id in case.graded or not is_automatic(cell)]
+            while cells and cells[-1].id not in case.graded:
+                cells.pop()
+        if case.cell and cells:     # what the solution defined is gone, so that an answer that defines nothing, or does not run, has nothing
             for name in names_in(cells[0].source)[1]:
                 self.names.pop(name, None)
         for cell in cells:

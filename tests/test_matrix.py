@@ -84,6 +84,17 @@ def test_a_dead_fork_is_told(sample):
     assert matrix.judge(sample["answers"][0], died) == matrix.judge(sample["answers"][1], nowhere) == "broken"
 
 
+@pytest.mark.full
+def test_short_cuts_change_nothing(notebook, monkeypatch):
+    """One case in ten of each notebook, run whole and trained anew, loses what the kept matrix says."""
+    monkeypatch.setenv("POSLAB_WHOLE", "1")
+    chosen = matrix.answers(notebook.stem)[3::10]
+    kept = {(c["cell"], c["name"]): c["lost"] for c in matrix.saved()[notebook.stem]["cases"]}
+    outcomes = run_notebook(notebook, [Case(a.cell, a.source, a.name) for a in chosen])["cases"]
+    assert {(a.cell, a.name): sorted(o.get("failed", {"no outcome": o})) for a, o in zip(chosen, outcomes, strict=True)} \
+        == {(a.cell, a.name): kept[a.cell, a.name] for a in chosen}
+
+
 @pytest.mark.parametrize("kind, lost, bad", [
     ("wrong", {"test_a"}, ""), ("wrong", set(), "survives"), ("wrong", {"test_a", "test_c"}, ""), ("wrong", {"test_a", "test_b"}, "overkill"),
     ("wrong", {"test_b"}, "survives"), ("right", set(), ""), ("right", {"test_c"}, "refused"),

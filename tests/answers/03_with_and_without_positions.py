@@ -894,6 +894,7 @@ measured = {name: torch.tensor(v) for name, v in result.items()} | {"note": "fre
 measured = measure_gap(models, *lab.sentences(80_000, torch.Generator().manual_seed(77), questions=lab.ORDER))
 
 #%% right measured each_model_for_itself
+ids, target = lab.sentences(8192, torch.Generator().manual_seed(2024), questions=lab.ORDER)
 loss = {name: measure_gap({"without": model, "with": model}, ids, target)["with"] for name, model in models.items()}
 measured = {"gap": loss["without"] - loss["with"], **loss}
 
@@ -943,6 +944,7 @@ needs_order = {"last word": "no", "how often *the*": "no", "longest word": "no",
 needs_order = {"the last word": "yes", "the": "no", "longest": "no", "halves": "yes", "verb": "yes"}
 
 #%% right needs_order filled_in_one_by_one
+needs_order = dict.fromkeys(("last word", "how often *the*", "longest word", "words in both halves", "first word is a verb"), "")
 for task in needs_order:
     needs_order[task] = "no" if task in ("how often *the*", "longest word") else "yes"
 

@@ -932,6 +932,7 @@ fault = {"A": "sign", "B": "frequencies", "C": "zip back"}
 #%% wrong fault lower_case_letters
 fault = {"a": "sign", "b": "zip back", "c": "frequencies"}
 #%% right fault as_the_lamps_say
+fault = {"A": "", "B": "", "C": ""}
 fault.update(A="sign", B="zip back", C="frequencies")
 #%% right fault capitals_all
 fault = {letter: word.upper() for letter, word in zip("ABC", ("sign", "zip back", "frequencies"))}
