@@ -19,6 +19,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from nbgrader.utils import parse_utc
 
 from .repair import grade_id
 
@@ -278,7 +279,19 @@ def take_in(folder: Path, expected: dict[str, set[str]], to: Path) -> Taken:
         elif name in readable:
             taken.notes.append(f"{name}: not one of the notebooks asked for; not used")
     copy_data(files, readable.keys() | why.keys(), to, taken)
+    drop_bad_time(to / "timestamp.txt", taken)
     return taken
+
+
+def drop_bad_time(stamp: Path, taken: Taken) -> None:
+    """Take away a timestamp.txt that holds no time: nbgrader would give up on the whole submission."""
+    if stamp.is_file():
+        text = stamp.read_text(encoding="utf-8", errors="replace").strip()
+        try:
+            parse_utc(text)
+        except (ValueError, OverflowError, TypeError):
+            stamp.unlink()
+            taken.notes.append(f"timestamp.txt: “{text[:60]}” is no time; no lateness is known")
 
 
 def copy_data(files: dict, skip: set[str], to: Path, taken: Taken) -> None:

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from poslab import download as reading
+from poslab import intake
 from poslab.collect import Collect, parse_time, safe_cell
 from poslab.download import NoDownload
 from poslab.roster import BadRoster, Person, folder_name, plain, read_roster
@@ -40,24 +41,24 @@ def collect(root: Path, files: dict | bytes | Path, roster: list[Person] = ROSTE
         download = root / "download.zip"
         download.write_bytes(files if isinstance(files, bytes) else zipped(files))
     before = hashlib.sha256(download.read_bytes()).digest() if download.is_file() else None
-    intake = Collect(root, "small", roster, **options).run(download)
+    found = Collect(root, "small", roster, **options).run(download)
     assert before is None or hashlib.sha256(download.read_bytes()).digest() == before, "the download is as it was"
-    assert {file.state for file in intake.files} <= {"taken", "older", "the same", "not placed", "refused", "ignored"}
-    assert len({file.path for file in intake.files}) == len(intake.files) or len(files) == 0
-    for file in intake.files:       # what has a place is there, whole
+    assert {file.state for file in found.files} <= {"taken", "older", "the same", "not placed", "refused", "ignored"}
+    assert len({file.path for file in found.files}) == len(found.files) or len(files) == 0
+    for file in found.files:       # what has a place is there, whole
         if file.target:
             assert hashlib.sha256((root / file.target).read_bytes()).hexdigest() == file.sha
         if file.state in ("taken", "older", "not placed") and "time of handing in" not in file.words:
             assert file.target, file
     assert not (root / "downloaded" / "small" / ".new").exists()
     with (root / "downloaded" / "small" / "intake.csv").open(encoding="utf-8", newline="") as lines:
-        assert len(list(csv.reader(lines))) == len(intake.files) + 1
-    return intake
+        assert len(list(csv.reader(lines))) == len(found.files) + 1
+    return found
 
 
-def state(intake, path: str) -> str:
+def state(found, path: str) -> str:
     """What became of a file."""
-    (file,) = [file for file in intake.files if file.path == path]
+    (file,) = [file for file in found.files if file.path == path]
     return f"{file.state}: {file.words}"
 
 
@@ -74,15 +75,15 @@ def test_canvas(tmp_path):
              "zoe 2": canvas_name("O'Brien, Jr, Zoë", 12, 502, "02_more.ipynb"),
              "eq": canvas_name("=Power, Max", 13, 503, "Copy of 01_small.ipynb"), "new": canvas_name("Stranger, A", 99, 504, "01_small.ipynb"),
              "text": canvas_name("Müller, Mia", 14, 0, "").replace("_0_", "_text.html")}
-    intake = collect(tmp_path, {name: book(number) for number, name in enumerate(names.values())})
+    found = collect(tmp_path, {name: book(number) for number, name in enumerate(names.values())})
     assert handed_in(tmp_path) == {"eq": ["01_small.ipynb"], "jdoe": ["01_small.ipynb"], "mm1": ["text.html"],
                                    "oje": ["01_small.ipynb", "02_more.ipynb"]}
     assert (tmp_path / "submitted/jdoe/small/01_small.ipynb").read_text(encoding="utf-8") == book(1)
-    assert state(intake, names["jane 1"]).startswith("older")
-    assert "not on the roster" in state(intake, names["new"])
-    assert intake.unknown == ["strangera (99)"]
-    assert [person.student for person in intake.missing] == ["mm2", "idle"]
-    assert any("oje: Canvas says LATE" in word for word in intake.words)
+    assert state(found, names["jane 1"]).startswith("older")
+    assert "not on the roster" in state(found, names["new"])
+    assert found.unknown == ["strangera (99)"]
+    assert [person.student for person in found.missing] == ["mm2", "idle"]
+    assert any("oje: Canvas says LATE" in word for word in found.words)
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -95,9 +96,9 @@ def test_moodle(tmp_path, old, folders):
               ("mia 2", "Mia Müller", 74, "01_small.ipynb")]}
     inner = zipped({"deep/01_small.ipynb": book(2), "deep/data.csv": "1,2"})
     files = {paths["jane"]: book(1), paths["zoe"]: inner, paths["mia 1"]: book(3), paths["mia 2"]: book(4)}
-    intake = collect(tmp_path, files, roster)
+    found = collect(tmp_path, files, roster)
     assert handed_in(tmp_path) == {"jdoe": ["01_small.ipynb"], "oje": ["01_small.ipynb", "deep/data.csv"]}
-    assert "2 students are called Mia Müller: mm1, mm2" in state(intake, paths["mia 1"])
+    assert "2 students are called Mia Müller: mm1, mm2" in state(found, paths["mia 1"])
     told = [Person(p.student, p.first, p.last, p.email, lms={"mm1": "74", "mm2": "73"}.get(p.student, "")) for p in ROSTER]
     collect(tmp_path, files, told)
     assert (tmp_path / "submitted/mm2/small/01_small.ipynb").read_text(encoding="utf-8") == book(3)
@@ -130,10 +131,10 @@ def test_a_folder(tmp_path):
     (tmp_path / "in" / "jdoe" / "01_small.ipynb.txt").write_text(BOOK, encoding="utf-8")
     (tmp_path / "in" / "oje.zip").write_bytes(zipped({"02_more.ipynb": BOOK, ".DS_Store": "x"}))
     os.symlink("/etc", tmp_path / "in" / "jdoe" / "etc")
-    intake = collect(tmp_path, tmp_path / "in")
+    found = collect(tmp_path, tmp_path / "in")
     assert handed_in(tmp_path) == {"jdoe": ["01_small.ipynb"], "oje": ["02_more.ipynb"]}
-    assert state(intake, "jdoe/etc") == "refused: a link or a device, not a file"
-    assert state(intake, "oje.zip/.DS_Store").startswith("ignored")
+    assert state(found, "jdoe/etc") == "refused: a link or a device, not a file"
+    assert state(found, "oje.zip/.DS_Store").startswith("ignored")
 
 
 def test_attempts(tmp_path):
@@ -158,8 +159,8 @@ UNSAFE = ["../../jdoe/01_small.ipynb", "/etc/jdoe/01_small.ipynb", "jdoe/../../.
 def test_no_path_leads_out(tmp_path, path):
     """Refused, written nowhere but in unplaced, and kept."""
     root = tmp_path / "a" / "b" / "course"
-    intake = collect(root, {path: BOOK, "jdoe/02_more.ipynb": BOOK})
-    (file,) = [file for file in intake.files if file.state == "refused"]
+    found = collect(root, {path: BOOK, "jdoe/02_more.ipynb": BOOK})
+    (file,) = [file for file in found.files if file.state == "refused"]
     assert file.target.startswith("downloaded/small/unplaced/")
     outside = [p for p in tmp_path.rglob("*") if p.is_file() and root not in p.parents]
     assert outside == [] and handed_in(root) == {"jdoe": ["02_more.ipynb"]}
@@ -177,14 +178,14 @@ def test_hostile_zips(tmp_path, monkeypatch):
         locked[at] |= 1     # the flag of a password
     good = {f"{person.student}/01_small.ipynb": book(1) for person in ROSTER}
     bad = {"jdoe/bomb.zip": bomb, "oje/deep.zip": deep, "eq/locked.zip": bytes(locked), "mm1/broken.zip": b"PK\3\4 no", "mm2/empty.zip": zipped({})}
-    intake = collect(tmp_path, zipped(good | bad, {"idle/link.ipynb": "/etc/passwd"}))
+    found = collect(tmp_path, zipped(good | bad, {"idle/link.ipynb": "/etc/passwd"}))
     assert set(handed_in(tmp_path)) == {person.student for person in ROSTER}
     assert all("01_small.ipynb" in files for files in handed_in(tmp_path).values())
-    assert "unpacks to more than" in state(intake, "jdoe/bomb.zip")
-    assert "cannot be opened" in state(intake, "mm1/broken.zip") and "an empty zip" in state(intake, "mm2/empty.zip")
-    assert state(intake, "eq/locked.zip/01_small.ipynb") == "refused: it needs a password"
-    assert state(intake, "idle/link.ipynb") == "refused: a link in a zip, not a file"
-    assert any("too many zips" in file.words for file in intake.files)
+    assert "unpacks to more than" in state(found, "jdoe/bomb.zip")
+    assert "cannot be opened" in state(found, "mm1/broken.zip") and "an empty zip" in state(found, "mm2/empty.zip")
+    assert state(found, "eq/locked.zip/01_small.ipynb") == "refused: it needs a password"
+    assert state(found, "idle/link.ipynb") == "refused: a link in a zip, not a file"
+    assert any("too many zips" in file.words for file in found.files)
 
 
 def test_the_same_path_twice_in_a_zip(tmp_path):
@@ -195,8 +196,8 @@ def test_the_same_path_twice_in_a_zip(tmp_path):
         archive.writestr("jdoe/01_small.ipynb", book(2))
     (tmp_path / "d.zip").write_bytes(stream.getvalue())
     (tmp_path / "source" / "small").mkdir(parents=True)
-    intake = Collect(tmp_path, "small", ROSTER).run(tmp_path / "d.zip")
-    assert sorted(file.state for file in intake.files) == ["older", "taken"]
+    found = Collect(tmp_path, "small", ROSTER).run(tmp_path / "d.zip")
+    assert sorted(file.state for file in found.files) == ["older", "taken"]
 
 
 def test_a_file_where_a_folder_should_be(tmp_path):
@@ -209,8 +210,8 @@ def test_ten_thousand_files(tmp_path):
     """Many files: in seconds, each with its line."""
     files = {f"{ROSTER[number % 6].student}/part{number}/f{number}.txt": str(number) for number in range(10_000)}
     start = time.monotonic()
-    intake = collect(tmp_path, files)
-    assert len(intake.files) == 10_000 and all(file.state == "taken" for file in intake.files)
+    found = collect(tmp_path, files)
+    assert len(found.files) == 10_000 and all(file.state == "taken" for file in found.files)
     assert time.monotonic() - start < 60
 
 
@@ -220,11 +221,23 @@ def test_times(tmp_path):
               zip(ROSTER, ["Monday, 30 November 2026, 11:59 PM", "2026-11-30T23:59:00+02:00", "soon", "-", "", ""], strict=True)]
     files = {canvas_name(f"{person.last}, {person.first}", int(person.lms), 500 + n, "01_small.ipynb"): book(n) for n, person in enumerate(roster)}
     files[canvas_name("Doe, Jane", 11, 600, "timestamp.txt")] = "2020-01-01"
-    intake = collect(tmp_path, files, roster, zone="Europe/Berlin")
+    found = collect(tmp_path, files, roster, zone="Europe/Berlin")
     stamps = {path.parent.parent.name: path.read_text(encoding="utf-8").strip() for path in tmp_path.glob("submitted/*/small/timestamp.txt")}
     assert stamps == {"jdoe": "2026-11-30 22:59:00 UTC", "oje": "2026-11-30 21:59:00 UTC"}
-    assert any("eq: the time “soon” cannot be read" in word for word in intake.words)
-    assert "not believed" in state(intake, canvas_name("Doe, Jane", 11, 600, "timestamp.txt"))
+    assert any("eq: the time “soon” cannot be read" in word for word in found.words)
+    assert "not believed" in state(found, canvas_name("Doe, Jane", 11, 600, "timestamp.txt"))
+
+
+@pytest.mark.parametrize("text, kept", [("soon", False), ("2026-99-01", False), ("2026-11-30 22:59:00 UTC", True)])
+def test_a_time_put_there_by_hand(tmp_path, text, kept):
+    """A timestamp.txt that is none stops nbgrader: it is left out when the submission is graded, and told."""
+    for folder in ("in", "out"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "in" / "timestamp.txt").write_text(text, encoding="utf-8")
+    taken = intake.take_in(tmp_path / "in", {}, tmp_path / "out")
+    assert (tmp_path / "out" / "timestamp.txt").exists() is kept
+    assert any("is no time" in note for note in taken.notes) is not kept
+    assert (tmp_path / "in" / "timestamp.txt").read_text(encoding="utf-8") == text
 
 
 def test_what_a_time_means():
@@ -309,11 +322,11 @@ def test_any_path_is_safe(tmp_path_factory, paths):
             archive.writestr(zipfile.ZipInfo(name.rstrip("/") + f"/{number}"), f"{number}")
     (root / "source" / "small").mkdir(parents=True)
     (top / "d.zip").write_bytes(stream.getvalue())
-    intake = Collect(root, "small", ROSTER).run(top / "d.zip")
+    found = Collect(root, "small", ROSTER).run(top / "d.zip")
     assert sorted(p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file() and root not in p.parents) == ["d.zip"]
-    assert len(intake.files) == len(paths)
+    assert len(found.files) == len(paths)
     kept = [p.read_text(encoding="utf-8") for p in root.rglob("*") if p.is_file() and p.parent != root / "downloaded/small"]
-    ignored = [file for file in intake.files if file.state == "ignored"]
+    ignored = [file for file in found.files if file.state == "ignored"]
     assert len(set(kept)) + len(ignored) >= len(paths)
 
 

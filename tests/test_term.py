@@ -77,12 +77,22 @@ class Student:
 
 
 DOES = ["all", "half", "wrong area", "answers", "nothing", "renamed", "zipped", "twice", "late", "excused"]
-CLASS = [Student(number, DOES[number % 10]) for number in range(40)]
-CLASS[35].does = "page"
 #       01_small: double 2, area 3, answer 1, counter 2, by hand 2; 02_more: double 2
 AUTOMATIC = {"all": 8, "half": 2, "wrong area": 5, "answers": 8, "renamed": 8, "zipped": 8, "twice": 8, "late": 8, "excused": 8}
-HANDED_IN = {student.id for student in CLASS if student.does != "nothing"}
-GRADED = {student.id for student in CLASS if student.does in AUTOMATIC}
+
+
+class Term:
+    """Forty students, of whom the first so many hand in."""
+
+    def __init__(self, number: int):
+        self.students = [Student(n, DOES[n % 10] if n < number else "nothing") for n in range(40)]
+        self.students[10].does, self.students[11].does = "page", "answers"
+        self.handed_in = {student.id for student in self.students if student.does != "nothing"}
+        self.graded = {student.id for student in self.students if student.does in AUTOMATIC}
+
+    def who(self, does: str) -> list[str]:
+        """The students who do this."""
+        return [student.id for student in self.students if student.does == does]
 
 
 def make_course(root: Path) -> Course:
@@ -99,18 +109,18 @@ def make_course(root: Path) -> Course:
     return course
 
 
-def write_roster(file: Path) -> None:
+def write_roster(term: Term, file: Path) -> None:
     """A Canvas gradebook export, with a column that says when the work came."""
     with file.open("w", encoding="utf-8-sig", newline="") as out:
         table = csv.writer(out)
         table.writerow(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Submitted at", "small (4711)"])
         table.writerow(["    Points Possible", "", "", "", "", "", "12"])
-        for student in CLASS:
+        for student in term.students:
             time = {"late": "2026-12-01 21:00", "excused": "2026-12-01 21:00", "nothing": ""}.get(student.does, "2026-11-29 18:00")
             table.writerow([f"{student.last}, {student.first}", student.user, f"SIS{student.number}", student.id, "A", time, ""])
 
 
-def write_archive(root: Path, file: Path) -> dict[str, str]:
+def write_archive(term: Term, root: Path, file: Path) -> dict[str, str]:
     """What Canvas lets the instructor download. -> path -> student, of what counts"""
     files, counts = {}, {}
     books = [[read(root / folder / "small" / f"{name}.ipynb") for folder in ("release", "source")] for name in ("01_small", "02_more")]
@@ -125,7 +135,7 @@ def write_archive(root: Path, file: Path) -> dict[str, str]:
         return nbformat.writes(made)
 
     whole, more, half = text(books[0]), text(books[1]), text(books[0], lambda number: number == 0)
-    for n, student in enumerate(CLASS):
+    for n, student in enumerate(term.students):
         def put(name: str, content: str | bytes, attachment: int, student=student) -> None:
             path = canvas_name(f"{student.last}, {student.first}", student.user, attachment, name, student.does in ("late", "excused"))
             files[path], counts[path] = content, student.id
@@ -151,9 +161,9 @@ def write_archive(root: Path, file: Path) -> dict[str, str]:
     return counts
 
 
-def everybody(about: standing.Class) -> dict[str, standing.Standing]:
+def everybody(term: Term, about: standing.Class) -> dict[str, standing.Standing]:
     """All forty, once each."""
-    assert Counter(person.student for person in about.students) == Counter(student.id for student in CLASS)
+    assert Counter(person.student for person in about.students) == Counter(student.id for student in term.students)
     return {person.student: person for person in about.students}
 
 
@@ -177,8 +187,10 @@ def taken_by_canvas(members: list[str], archive: set[str]) -> Counter:
     return found
 
 
-def test_term(tmp_path):
-    """The whole term."""
+@pytest.mark.parametrize("number", [14, pytest.param(40, marks=pytest.mark.full)])
+def test_term(tmp_path, number):
+    """The whole term; 40 on the roster, of whom so many hand in."""
+    term = Term(number)
     root, out, clock = tmp_path / "course", Console(file=io.StringIO(), width=200), [("start", time.monotonic())]
     root.mkdir()
 
@@ -189,32 +201,32 @@ def test_term(tmp_path):
     step("release")
 
     # ---- collect
-    write_roster(tmp_path / "roster.csv")
-    counts = write_archive(root, tmp_path / "submissions.zip")
+    write_roster(term, tmp_path / "roster.csv")
+    counts = write_archive(term, root, tmp_path / "submissions.zip")
     status = collect.run(out, root, "small", tmp_path / "submissions.zip", tmp_path / "roster.csv", "Europe/Berlin", False)
     assert status == 1, "a stranger and a path that climbs out are told"
-    people = everybody(standing.read(root, "small"))
-    assert {student for student, person in people.items() if person.state == "waits to be graded"} == HANDED_IN
+    people = everybody(term, standing.read(root, "small"))
+    assert {student for student, person in people.items() if person.state == "waits to be graded"} == term.handed_in
     assert people["st00"].name == "O'Brien \"X\", Zoë" and people["st08"].first == "=Max"
     record = collect.read_record(root, "small")
-    assert record["unknown"] == ["nobodyknown (9999)"] and len(record["missing"]) == 40 - len(HANDED_IN)
+    assert record["unknown"] == ["nobodyknown (9999)"] and len(record["missing"]) == 40 - len(term.handed_in)
     lines = Counter(line["path"].split(".zip/")[0].split("/")[0].removesuffix(".zip") for line in record["lines"])
     assert {path.removesuffix(".zip") for path in counts} <= lines.keys()
     step("collect")
 
     # ---- grade
     rows = Run(root, "small", workers=min(2, os.cpu_count() or 1), sandbox=SANDBOX).run()
-    assert {row.student for row in rows} == {student.id for student in CLASS}
+    assert {row.student for row in rows} == {student.id for student in term.students}
     about = standing.read(root, "small")
-    people = everybody(about)
-    for student in CLASS:
+    people = everybody(term, about)
+    for student in term.students:
         person = people[student.id]
         assert person.state == {"nothing": "not handed in", "page": "not graded"}.get(student.does, "graded"), (student, person.words)
-        assert person.earned == (AUTOMATIC[student.does] + 2 * student.both if student.id in GRADED else 0), (student, person.words)
+        assert person.earned == (AUTOMATIC[student.does] + 2 * student.both if student.id in term.graded else 0), (student, person.words)
     step("grade")
 
     # ---- marks by hand
-    waiting = [student.id for student in CLASS if student.does == "answers"]
+    waiting = term.who("answers")
     assert about.waits == len(waiting) and {student for student in people if people[student].waits} == set(waiting)
     marks = [(2, "Well said."), (1.5, "What of negative numbers?")]
     marked = waiting[:2]
@@ -225,18 +237,17 @@ def test_term(tmp_path):
             gradebook.find_comment("why", "01_small", "small", student).manual_comment = comment
         gradebook.db.commit()
     about = standing.read(root, "small")
-    people = everybody(about)
+    people = everybody(term, about)
     assert about.waits == len(waiting) - 2
     assert [people[student].earned for student in marked] == [12, 9.5]
     assert [people[student].marks["01_small/why"].comment for student in marked] == [comment for _, comment in marks]
     step("by hand")
 
     # ---- late: due at midnight; a day begun costs 10 %, and who is excused has two days more
-    excused = [student.id for student in CLASS if student.does == "excused"]
-    assert late.run(out, root, "small", "2026-11-30 23:59", [f"{student}=2d" for student in excused], [], "Europe/Berlin") == 0
+    assert late.run(out, root, "small", "2026-11-30 23:59", [f"{student}=2d" for student in term.who("excused")], [], "Europe/Berlin") == 0
     about = standing.read(root, "small")
-    people = everybody(about)
-    for student in CLASS:
+    people = everybody(term, about)
+    for student in term.students:
         assert people[student.id].penalty == pytest.approx(0.1 * people[student.id].earned if student.does == "late" else 0), student
         assert people[student.id].late == (75660 if student.does == "late" else 0)
     step("late")
@@ -251,17 +262,17 @@ def test_term(tmp_path):
     found = regrader.look()
     assert (root / "gradebook.db").read_bytes() == before, "nothing was written"
     assert found.concerned == {"01_small": ["test_area"]}
-    strict = {student.id for student in CLASS if student.does == "wrong area"}
+    strict = set(term.who("wrong area"))
     assert {change.student for change in found.changes} == strict
     assert {(change.cell, change.before, change.after) for change in found.changes} == {("test_area", 0, 3)}
     assert all("radius" in change.why for change in found.changes)
-    assert {outcome.student for outcome in found.outcomes} | found.left.keys() == HANDED_IN
+    assert {outcome.student for outcome in found.outcomes} | found.left.keys() == term.handed_in
     stamps = {path: path.stat().st_mtime_ns for path in root.glob("autograded/*/small/02_more.ipynb")}
     regrader.write(found)
     assert stamps == {path: path.stat().st_mtime_ns for path in root.glob("autograded/*/small/02_more.ipynb")}, "02 was not touched"
     about = standing.read(root, "small")
-    people = everybody(about)
-    assert {student: people[student].earned for student in strict} == {s.id: 8 + 2 * s.both for s in CLASS if s.id in strict}
+    people = everybody(term, about)
+    assert {student: people[student].earned for student in strict} == {s.id: 8 + 2 * s.both for s in term.students if s.id in strict}
     assert [people[student].earned for student in marked] == [12, 9.5] and about.due, "marks by hand and the due date stay"
     done = []
     Run(root, "small", sandbox=SANDBOX).run(progress=lambda total, row: done.append(row) if row else None)
@@ -271,7 +282,7 @@ def test_term(tmp_path):
     # ---- report
     assert report.run(out, root, "small") == 0
     page = (root / "build" / "grading" / "small" / "report.html").read_text(encoding="utf-8")
-    for student in CLASS:
+    for student in term.students:
         assert f'"{student.id}"' in page
     said = out.file.getvalue()
     assert f"{len(waiting) - 2} answers of {len(waiting) - 2} students wait for a mark" in said
@@ -280,11 +291,11 @@ def test_term(tmp_path):
     # ---- feedback
     archive, members, words = export.feedback(root, "small")
     taken = taken_by_canvas(members, counts.keys() | set())
-    assert set(taken) == {student.user for student in CLASS if student.id in GRADED | {"st35"}}
-    assert all(taken[student.user] == 1 + student.both for student in CLASS if student.id in GRADED)
-    assert {word.split(":")[0] for word in words} == {student.id for student in CLASS if student.does == "nothing"}
+    assert set(taken) == {student.user for student in term.students if student.id in term.graded | set(term.who("page"))}
+    assert all(taken[student.user] == 1 + student.both for student in term.students if student.id in term.graded)
+    assert {word.split(":")[0] for word in words} == set(term.who("nothing"))
     with zipfile.ZipFile(archive) as pages:
-        of_first = next(name for name in members if str(CLASS[int(marked[0][2:])].user) in name and "01_small" in name)
+        of_first = next(name for name in members if str(7000 + int(marked[0][2:])) in name and "01_small" in name)
         html = pages.read(of_first).decode()
         assert "Well said." in html and "hidden_number" not in html
         (sorry,) = [name for name in members if "could_not_be_graded" in name]
@@ -297,15 +308,15 @@ def test_term(tmp_path):
     assert list(rows[0])[:6] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "small (4711)"]
     assert rows[0]["Student"].strip() == "Points Possible" and rows[0]["small (4711)"] == "12"
     scores = {row["SIS Login ID"]: row["small (4711)"] for row in rows[1:]}
-    assert {student: float(score) for student, score in scores.items() if score} == {s: pytest.approx(people[s].score) for s in GRADED}
-    assert {row["ID"] for row in rows[1:]} == {str(student.user) for student in CLASS}
+    assert {student: float(score) for student, score in scores.items() if score} == {s: pytest.approx(people[s].score) for s in term.graded}
+    assert {row["ID"] for row in rows[1:]} == {str(student.user) for student in term.students}
     assert {row["ID"]: row["State"] for row in read_csv(states)}["7004"] == "not handed in"
     (file,), _ = export.export(root, "small", "moodle")
     moodle = {row["Username"]: row for row in read_csv(file)}
-    assert set(moodle) == {student.id for student in CLASS} and {s for s, row in moodle.items() if row["small"]} == GRADED
+    assert set(moodle) == {student.id for student in term.students} and {s for s, row in moodle.items() if row["small"]} == term.graded
     (file,), _ = export.export(root, "small", "csv")
     plain = {row["student"]: row for row in read_csv(file)}
-    assert set(plain) == {student.id for student in CLASS}
+    assert set(plain) == {student.id for student in term.students}
     assert plain["st08"]["first name"] == "'=Max" and plain["st08"]["late penalty"] == "1", "of ten points"
     for name in (tmp_path / "course").glob("grades*.csv"):
         assert not re.search(r'(^|,)"?[=+@]', name.read_text(encoding="utf-8"), re.M), "no cell is a formula"
