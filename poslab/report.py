@@ -55,6 +55,12 @@ def tell(about: Class) -> None:
         lost = {q.notebook for q in automatic if q.key in person.marks and person.marks[q.key].score < q.most}
         for notebook in lost if person.graded else ():
             file = about.root / "autograded" / person.student / about.assignment / f"{notebook}.ipynb"
+            if not file.exists():       # not handed in: nobody has tried these questions
+                for question in about.questions:
+                    mark = person.marks.get(question.key) if question.notebook == notebook else None
+                    if mark and mark.state == WRONG:
+                        mark.state = NOT_ATTEMPTED
+                continue
             try:
                 stat = file.stat()
                 stamp = [stat.st_mtime_ns, stat.st_size]

@@ -73,17 +73,22 @@ def browser_page():
             browser.close()
 
 
-def mark_by_hand(course: Path, assignment: str, notebook: str, cell: str, marks: list[tuple[float, str]], picture: Path | None = None) -> list[str]:
-    """Open the notebook's first submission in formgrader, give a mark and a comment, wait until both are saved, go on to the next.
+def mark_by_hand(course: Path, assignment: str, notebook: str, cell: str, marks: list[tuple[float, str]], which: list[str] | None = None,
+                 picture: Path | None = None) -> list[str]:
+    """Open a submission in formgrader, give a mark and a comment, wait until both are saved, go on to the next.
 
+    which: the submitted notebooks' ids, each to be chosen from the list; without it, the first and those that Next leads to.
     -> the ids of the submitted notebooks that were marked, in order
     """
     with server(course) as address, browser_page() as page:
         page.set_default_timeout(60_000)
         page.goto(f"{address}/formgrader/gradebook/{assignment}/{notebook}/")
-        page.locator("#main-table a[href*='/submissions/']").first.click()
         done = []
-        for score, comment in marks:
+        for number, (score, comment) in enumerate(marks):
+            if which and number:
+                page.goto(f"{address}/formgrader/gradebook/{assignment}/{notebook}/")
+            if which or not number:
+                page.locator(f"#main-table a[href*='/submissions/{which[number] if which else ''}']").first.click()
             page.wait_for_url("**/formgrader/submissions/**")
             page.wait_for_load_state("networkidle")     # the page fetches scores and comments before it can save any
             field = page.locator(f"input.score#{cell}")

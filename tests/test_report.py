@@ -66,6 +66,20 @@ def test_questions(room):
     assert store.read_bytes() == before, "what was kept serves the second time"
 
 
+def test_a_missing_notebook_was_not_attempted(room):
+    """Who did not hand a notebook in has tried none of its questions."""
+    about = standing.read(room, ASSIGNMENT)
+    person = next(person for person in about.students if person.graded and person.marks["05_lesson_test/answer_1"].state == standing.WRONG)
+    file = room / "autograded" / person.student / ASSIGNMENT / "05_lesson_test.ipynb"
+    away = file.rename(file.with_suffix(".away"))
+    try:
+        report.tell(about)
+    finally:
+        away.rename(file)
+    assert standing.WRONG not in {mark.state for key, mark in person.marks.items() if key.startswith("05")}
+    assert person.marks["05_lesson_test/answer_1"].state == standing.NOT_ATTEMPTED
+
+
 def test_names_of_mistakes():
     """The message's own name first, then the matrix's, then what was expected."""
     known = {("test_x", "Expected   # rows\nGot        #"): ["off by one"]}
