@@ -12,7 +12,6 @@ from JupyterLab's own objects, since it draws no cell that is out of sight.
 
 import contextlib
 import json
-import math
 import os
 import shutil
 import signal
@@ -88,7 +87,7 @@ class JupyterLab:
         raise RuntimeError("JupyterLab did not start:\n" + (home / "log").read_text()[-2000:])
 
     @contextlib.contextmanager
-    def page(self, width: int = 1280, height: int = 900) -> Iterator["Page"]:
+    def page(self, width: int = 1280, height: int = 1600) -> Iterator["Page"]:
         """A page of so many pixels."""
         context = self.browser.new_context(viewport={"width": width, "height": height})
         context.add_init_script(SIDE)
@@ -123,8 +122,8 @@ window.sheet = {
   // what does not fit: wider than its place, a label with its end cut off, two things one over the other
   misfits: id => {
     const found = [], cell = sheet.cell(id).node;
-    const parts = [...cell.querySelectorAll('.jp-OutputArea-output, .jp-RenderedMarkdown, .widget-label, .widget-readout, .widget-dropdown, .widget-toggle-button')];
-    for (const part of parts)
+    const texts = '.jp-OutputArea-output, .jp-RenderedMarkdown, .widget-label, .widget-readout, .widget-dropdown, .widget-toggle-button';
+    for (const part of cell.querySelectorAll(texts))
       if (part.clientWidth && part.scrollWidth > part.clientWidth + 1)
         found.push(`${part.className}: ${part.scrollWidth} px in ${part.clientWidth}: ${part.innerText.slice(0, 60)}`);
     const boxes = [...cell.querySelectorAll('.jp-OutputArea-child, .widget-label, .widget-readout, .noUi-base')]
@@ -158,7 +157,8 @@ def contrast(one: list[float], two: list[float]) -> float:
     """How far two colours (red, green, blue from 0 to 255) stand apart, as WCAG counts: 1 to 21; text wants 4.5."""
     def light(colour: list[float]) -> float:
         parts = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
-        return math.sumprod((0.2126, 0.7152, 0.0722), parts) if hasattr(math, "sumprod") else sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+        return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
     low, high = sorted((light(one), light(two)))
     return (high + 0.05) / (low + 0.05)
 

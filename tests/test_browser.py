@@ -22,6 +22,7 @@ SEEN = ROOT / "build" / "browser"
 SLIDERS = {"01": {"see-minute": ["picture"], "see-table": ["word"]}, "04": {"slide_offsets": ["m", "n"]}}
 WIDGET = "application/vnd.jupyter.widget-view+json"
 EXERCISES = NOTEBOOKS[:4]
+KNOWN = {"04": {"see_published"}}     # not mended yet: it draws at contexts at which ALiBi was not measured. Once it is, this goes
 
 
 def first_exercise(source: Path) -> tuple[str, str]:
@@ -34,6 +35,11 @@ def first_exercise(source: Path) -> tuple[str, str]:
 def graded(source: Path) -> list[str]:
     """The graded cells of a notebook."""
     return [cell.id for cell in read(source).cells if is_automatic(cell)]
+
+
+def raised(cells: dict[str, dict]) -> set[str]:
+    """The cells that show an error."""
+    return {name for name, cell in cells.items() if any(o["output_type"] == "error" for o in cell["outputs"])}
 
 
 def fill(file: Path, answers: dict[str, str]) -> None:
@@ -79,6 +85,9 @@ def move(page: browser.Page, cell: str, name: str) -> None:
 # ---------------------------------------------------------------- 01, from opening to validating
 
 
+GUARD = "if ids.min() < 0 or ids.max() >= len(table): raise IndexError('no such row')"
+
+
 def test_first_notebook(copy):
     """Open 01, run all, type an answer key by key, wrong and then right; see its picture; validate."""
     with browser.JupyterLab(copy) as lab, lab.page() as page:
@@ -98,10 +107,10 @@ def test_first_notebook(copy):
 
         page.cell("lookup").locator(".cm-line", has_text="return table").click()
         page.keys.press("Home")
-        page.keys.type("if ids.min() < 0 or ids.max() >= len(table): raise IndexError('no such row')")
+        page.keys.type(GUARD)
         page.keys.press("Enter")
         page.keys.press("Backspace")        # the editor indents after the colon
-        assert page.cells()["lookup"]["source"].endswith("    if ids.min() < 0 or ids.max() >= len(table): raise IndexError('no such row')\n    return table[ids]")
+        assert page.cells()["lookup"]["source"].endswith("    " + GUARD + "\n    return table[ids]")
         page.run("lookup", "check_lookup")
         assert page.text("check_lookup").startswith("● 01.2 · Right") and len(page.pictures("check_lookup")) == 1
         page.screenshot("check_lookup", SEEN / "01-first" / "3-right.png")
@@ -123,9 +132,7 @@ def test_first_exercise(source, copy):
     answer, check = first_exercise(source)
     with browser.JupyterLab(copy) as lab, lab.page() as page:
         page.open(source.name).run_all()
-        cells = page.cells()
-        raised = {name for name, cell in cells.items() if any(o["output_type"] == "error" for o in cell["outputs"])}
-        assert raised == set(graded(source)), "only graded cells say so in red"
+        assert raised(page.cells()) == set(graded(source)), "only graded cells say so in red"
         assert "Not attempted yet" in page.text(check) and not page.pictures(check)
         page.write(answer, solutions(source)[answer])
         page.run(answer, check)
@@ -141,6 +148,7 @@ def test_solved(source, copy):
     with browser.JupyterLab(copy) as lab, lab.page() as page:
         page.open(source.name).run_all()
         cells = page.cells()
+        assert raised(cells) == KNOWN.get(source.stem[:2], set())
         checks = [cell.id for cell in read(source).cells if "check" in tags(cell)]
         assert {check: page.text(check) for check in checks if "· Right" not in page.text(check)} == {}
         assert look(page, f"{source.stem[:2]}-solved") == {}
@@ -201,7 +209,8 @@ def test_lesson_test(copy):
 
 PATH = {    # an attempt of each kind, in the self-study notebook
     "guess-1": 'guess_01_1 = "A"', "guess-2": 'guess_01_2 = "B"', "one_hot": "def one_hot(ids, vocab_size):\n    return F.one_hot(ids)",
-    "stuck-lookup": 'hint("lookup")', "stuck-one_hot": 'hint("one_hot")\nhint("one_hot")\nshow_solution("one_hot")', "stuck-table_grad": 'rescue("table_grad")',
+    "stuck-lookup": 'hint("lookup")', "stuck-one_hot": 'hint("one_hot")\nhint("one_hot")\nshow_solution("one_hot")',
+    "stuck-table_grad": 'rescue("table_grad")',
 }
 
 
@@ -233,16 +242,16 @@ def test_by_keyboard_alone(copy):
     with browser.JupyterLab(copy) as lab, lab.page() as page:
         page.open("01_embedding_lookup.ipynb").run("setup", "see-minute")
         page.cell("see-minute").locator(".jp-InputPrompt").click()
-        for presses in range(1, 16):
-            page.keys.press("Tab")
-            if page.page.evaluate("() => document.activeElement.getAttribute('role')") == "slider":
-                break
         handle = page.slider("see-minute", "picture")
-        assert handle.evaluate("handle => handle === document.activeElement"), f"not reached by {presses} Tabs"
-        outline = handle.evaluate("handle => [getComputedStyle(handle).outlineStyle, getComputedStyle(handle).boxShadow, getComputedStyle(handle).borderColor].join()")
+        for _ in range(15):
+            page.keys.press("Tab")
+            if handle.evaluate("handle => handle === document.activeElement"):
+                break
+        look = "handle => (style => [style.outline, style.boxShadow, style.borderColor].join())(getComputedStyle(handle))"
+        assert handle.evaluate("handle => handle === document.activeElement"), "not reached"
+        focused = handle.evaluate(look)
         handle.evaluate("handle => handle.blur()")
-        assert outline != handle.evaluate(
-            "handle => [getComputedStyle(handle).outlineStyle, getComputedStyle(handle).boxShadow, getComputedStyle(handle).borderColor].join()"), "the focus shows"
+        assert focused != handle.evaluate(look), "the focus shows"
         handle.focus()
         for key, value in (("ArrowRight", "1.0"), ("ArrowUp", "2.0"), ("ArrowLeft", "1.0"), ("End", "4.0"), ("Home", "0.0")):
             before = page.pictures("see-minute")
@@ -271,7 +280,8 @@ def test_looking_finds_what_is_wrong(copy):
     with browser.JupyterLab(copy) as lab, lab.page() as page:
         page.open("01_embedding_lookup.ipynb").run("setup", "see-minute")
         assert page.misfits("see-minute") == [] and page.pale("minute") == []
-        page.page.add_style_tag(content=".widget-label { width: 20px !important; overflow: hidden } .jp-RenderedMarkdown * { color: #999 !important }")
+        page.page.add_style_tag(content=".widget-label { width: 20px !important; overflow: hidden }")
+        page.page.add_style_tag(content=".jp-RenderedMarkdown * { color: #999 !important }")
         assert any("widget-label" in fault for fault in page.misfits("see-minute")) and page.pale("minute")
         page.page.add_style_tag(content=".jp-OutputArea-child { margin-top: -30px !important }")
         assert any("lies over" in fault for fault in page.misfits("see-minute"))
