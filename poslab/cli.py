@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .notebooks import ASSIGNMENT, ROOT, notebooks
+from .notebooks import ASSIGNMENT, ROOT, all_notebooks, notebooks
 
 # What a command needs is imported inside it: nbgrader takes seconds to import, and `poslab --help` should not.
 app = typer.Typer(help=__doc__.replace("The command", "The instructor's side of the course: command"), no_args_is_help=True,
@@ -186,9 +186,19 @@ def doctor() -> None:
 def bench(
     runs: Annotated[int, typer.Option(help="how often each notebook is run; the median counts")] = 3,
     notebook: Annotated[str, typer.Argument(help="only notebooks whose name begins so")] = "",
-    write: Annotated[bool, typer.Option(help="keep the figures in tests/results/bench.json, for the README")] = False,
+    write: Annotated[bool, typer.Option(help="keep the figures in tests/results, for the README")] = False,
+    class_: Annotated[bool, typer.Option("--class", help="grade classes instead: stock nbgrader against poslab grade (long)")] = False,
+    rope: Annotated[bool, typer.Option("--rope", help="time 06's three forms of RoPE and a published one instead")] = False,
 ) -> None:
     """Run the solution of each notebook and show the seconds of each cell."""
+    if class_:
+        from .class_bench import run as run_class
+
+        raise typer.Exit(run_class(console, write))
+    if rope:
+        from .going_further import run_race
+
+        raise typer.Exit(run_race(console))
     from .bench import run
 
     raise typer.Exit(run(console, notebook, runs, write))
@@ -211,6 +221,14 @@ def results() -> None:
 
 
 @app.command()
+def going_further() -> None:
+    """Measure what 06 claims at seeds 0, 1, 2 (some minutes); keep the figures in tests/results."""
+    from .going_further import run
+
+    raise typer.Exit(run(console))
+
+
+@app.command()
 def readme() -> None:
     """Write the generated parts of README.md anew."""
     from .readme import update
@@ -227,7 +245,7 @@ def lint() -> None:
     found = problems_of_course()
     for problem in found:
         console.print(problem, markup=False, soft_wrap=True)
-    console.print(f"{len(found)} problems in {len(notebooks())} notebooks")
+    console.print(f"{len(found)} problems in {len(all_notebooks())} notebooks")
     raise typer.Exit(1 if found else 0)
 
 
@@ -236,7 +254,7 @@ def tidy() -> None:
     """Take outputs, counts and an editor's metadata out of the source notebooks."""
     from .lint import tidy as tidy_notebook
 
-    changed = [path.name for path in notebooks() if tidy_notebook(path)]
+    changed = [path.name for path in all_notebooks() if tidy_notebook(path)]
     console.print(f"{', '.join(changed) or 'nothing'} changed")
 
 

@@ -101,16 +101,17 @@ class IsolatedExecute(Execute):
         self.folder = self.clean_folder(resources)
         self.seed = nb.metadata.get("poslab", {}).get("grading_seed", "")
         self.troubles, self.killers, self.started, self.last = [], set(), 0, None
+        self.seconds = {"cells": 0.0, "tests": 0.0}
         self.deadline = time.monotonic() + self.wall
         self.km = self.kc = None
-        self.provisioner_class, self.sandbox_words = LocalProvisioner, "none"
+        self.provisioner_class, self.sandbox_words, self.kernels = LocalProvisioner, "none", "cold"
         try:
             self.provisioner_class, self.sandbox_words = self.choose_sandbox(resources)
             self.kernel_name = "python3"
             run_sync(self.run)()
         finally:
-            nb.metadata["poslab_run"] = {"sandbox": self.sandbox_words, "kernels": self.kernels_words(), "troubles": self.troubles,
-                                         "in_students_kernel": self.folder is None}
+            nb.metadata["poslab_run"] = {"sandbox": self.sandbox_words, "kernels": self.kernels, "troubles": self.troubles,
+                                         "in_students_kernel": self.folder is None, "seconds": self.seconds}
         return nb, resources
 
     def source_folder(self, resources: dict) -> Path | None:
@@ -125,14 +126,6 @@ class IsolatedExecute(Execute):
         """The folder whose check.py judges this notebook; None when it is graded in the student's kernel."""
         folders = [self.source_folder(resources), Path(self.given) if self.given else None]
         return next((folder.resolve() for folder in folders if folder and (folder / "check.py").exists()), None)
-
-    def kernels_words(self) -> str:
-        """How the kernels were started, for the record."""
-        if not getattr(self.provisioner_class, "modules", None):
-            return "cold"
-        from .warm import why_cold
-
-        return f"cold: {why_cold()}" if why_cold() else "forked"
 
     def choose_sandbox(self, resources: dict) -> tuple[type, str]:
         """What starts the kernel, and what the record says of it."""
@@ -159,10 +152,9 @@ class IsolatedExecute(Execute):
                 if cell.cell_type != "code" or not cell.source.strip():
                     continue
                 cell.outputs = []
-                if self.folder and is_automatic(cell):
-                    await self.judge(cell, index)
-                else:
-                    await self.student_cell(cell, index)
+                start, judged = time.monotonic(), bool(self.folder and is_automatic(cell))
+                await (self.judge if judged else self.student_cell)(cell, index)
+                self.seconds["tests" if judged else "cells"] += time.monotonic() - start
         finally:
             await self.end_kernel()
 
@@ -187,7 +179,9 @@ class IsolatedExecute(Execute):
                 raise KernelGone(f"the notebook's time of {self.wall:g} s was used up")
             if self.started > self.restarts:
                 raise KernelGone(f"its kernel had ended {self.started} times")
+            begun = time.monotonic()
             await self.start_kernel()
+            self.seconds["cells"] -= time.monotonic() - begun       # of the cell that waits for it, and is no time of that cell's
             killer = await self.replay(index) if self.started > 1 else None
             if killer is None:
                 return
@@ -198,6 +192,8 @@ class IsolatedExecute(Execute):
         self.started += 1
         self.km = StudentKernelManager(config=self.config, provisioner_class=self.provisioner_class)
         await self.async_start_new_kernel(env=self.kernel_environment())
+        if hasattr(self.km.provisioner, "why_cold") and not self.kernels.startswith("cold:"):
+            self.kernels = f"cold: {self.km.provisioner.why_cold}" if self.km.provisioner.why_cold else "forked"
         await self.connect()
         parts = []
         if self.folder:

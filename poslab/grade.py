@@ -180,6 +180,7 @@ class Row:
     words: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
     seconds: float = 0
+    running: dict[str, float] = field(default_factory=dict)
     made_from: str = ""
     again: bool = False                 # was it taken from an earlier run?
 
@@ -288,7 +289,7 @@ class Run:
         when = {"timestamp": outcome.timestamp} if outcome.timestamp else {}
         submission = gradebook.update_or_create_submission(self.assignment, outcome.student, **when)
         row = Row(outcome.student, outcome.state, 0, self.most(gradebook), sandbox=outcome.sandbox, words=outcome.words,
-                  repaired=outcome.repaired, seconds=outcome.seconds, made_from=made_from)
+                  repaired=outcome.repaired, seconds=outcome.seconds, running=outcome.running, made_from=made_from)
         for notebook in submission.notebooks:
             scores, comments = outcome.scores.get(notebook.name, {}), outcome.comments.get(notebook.name, {})
             if outcome.scores:

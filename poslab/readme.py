@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from . import bench, lint, matrix, opening, redraw, results
+from . import bench, class_bench, lint, matrix, opening, redraw, results
 from .notebooks import CRITERIA, ROOT, is_automatic, is_manual, notebooks, points, read
 
 
@@ -83,7 +83,8 @@ def colab() -> str:
     return table if known else unset + table
 
 
-REGIONS = {"exercises": exercises, "bench": timings, "matrix": kill_matrix, "colab": colab, "results": results.table, "opening": opening.saved}
+REGIONS = {"exercises": exercises, "bench": timings, "class_bench": class_bench.table, "matrix": kill_matrix, "colab": colab,
+           "results": results.table, "opening": opening.saved}
 
 
 def update(file: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """Warm kernels: forked from a process that has imported torch and matplotlib already (`poslab.zygote`), in the same sandbox.
 
 One such process for each set of modules and each grader process. It lives as long as that process, or as the grader's
-thread that started it. Where it cannot be had, kernels are started cold, and `why_cold` says why.
+thread that started it. Where it cannot be had, a kernel is started cold, and its provisioner's `why_cold` says why.
 """
 
 import atexit
@@ -23,16 +23,12 @@ from .syscalls import filter_program
 
 HEAVY = ("torch", "matplotlib.pyplot")      # imported where the course's files name them
 ALWAYS = ("ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell")
-START, ANSWER = 120, 30     # seconds
+START, ANSWER = 120, 60     # seconds
+TRIES = 3                   # after so many failures this process forks no more
 PROGRAM = Path(__file__).with_name("zygote.py")
 
 _zygotes: dict[tuple, "Zygote"] = {}
-_cold: list[str] = []       # why this process starts its kernels cold
-
-
-def why_cold() -> str:
-    """Why kernels are started cold; empty where they are not."""
-    return _cold[0] if _cold else ""
+_failures: list[str] = []
 
 
 def heavy_modules(folder: Path | None) -> list[str]:
@@ -116,22 +112,24 @@ class WarmProvisioner(BwrapProvisioner):
 
     modules = List(Unicode(), list(HEAVY), help="what the warm process has imported").tag(config=True)
     kernel = None       # the kernel, where it was forked
+    why_cold = ""       # why it was not
 
     def begin(self, arguments: list[str], settings: dict, files: int, given: Given) -> None:
         """Have it forked; cold where that cannot be."""
         self.kernel = None
-        if not _cold:
+        if len(_failures) < TRIES:
             request = {"bwrap": arguments, "settings": settings, "environment": self.environment() | self.extra_env, "calls": filter_program().hex()}
             try:
                 answer, (self.pidfd, end, self.kernel) = self.zygote().ask(request, [files, *given.fds])
                 self.first, self.process = answer["first"], Forked(answer["pid"], end)
                 return
             except (OSError, RuntimeError, ValueError) as error:
-                _cold.append(f"{type(error).__name__}: {error}")
+                _failures.append(f"{type(error).__name__}: {error}")
                 stop_all()
                 for fd in (files, *given.fds):      # they may have been read
                     with contextlib.suppress(OSError):
                         os.lseek(fd, 0, 0)
+        self.why_cold = _failures[-1]
         super().begin(arguments, settings, files, given)
 
     def zygote(self) -> Zygote:

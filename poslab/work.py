@@ -65,6 +65,7 @@ class Outcome:
     timestamp: str = ""
     archive: bytes = b""        # tar of the autograded folder
     seconds: float = 0
+    running: dict[str, float] = field(default_factory=dict)     # seconds of these in the student's cells, and in graded ones
 
 
 def course_config(root: Path) -> Config:
@@ -202,6 +203,8 @@ def look_at(autograded: Path, stems: dict, outcome: Outcome) -> None:
         outcome.sandbox = ran.get("sandbox", outcome.sandbox) + (f"; kernels not forked: {cold}" if cold else "")
         if ran.get("in_students_kernel"):
             outcome.words.append(f"{path.stem}: its graded cells ran in the student's own kernel")
+        for what, seconds in ran.get("seconds", {}).items():
+            outcome.running[what] = round(outcome.running.get(what, 0) + seconds, 2)
         if ran.get("troubles"):
             outcome.state = "graded in part"
     if len(stems) > len(notebooks(autograded)):

@@ -20,6 +20,7 @@ from poslab.sandbox import why_not
 
 RESULT = ROOT / "tests" / "results" / "class.md"
 WITHOUT = "POSLAB_TEST_WITHOUT_SANDBOX"     # set: the class is graded without those who need a sandbox, and this says so
+COLD = "POSLAB_TEST_COLD"      # set: every kernel is started anew, in place of being forked
 CONFIG = """
 c = get_config()
 c.Execute.timeout = 4
@@ -68,7 +69,8 @@ class Graded:
         self.course.generate_assignment("small")
         hand_in(self.course, self.cases)
         self.before, self.running = outside(root), set(psutil.Process().children(recursive=True))
-        self.run = Run(root, "small", workers=min(2, os.cpu_count() or 1), sandbox=self.sandbox)
+        self.warm = not os.environ.get(COLD)
+        self.run = Run(root, "small", workers=4, sandbox=self.sandbox, warm=self.warm)     # much of the time they wait for endless loops
         start = time.monotonic()
         self.rows = {row.student: row for row in self.run.run()}
         self.seconds = time.monotonic() - start
@@ -103,6 +105,12 @@ def check_everybody_is_in_the_report(graded):
     assert {row.state for row in graded.rows.values()} <= {"graded", "graded in part", "not graded", "not handed in"}
     saved = json.loads((graded.root / "build" / "grading" / "small" / "report.json").read_text(encoding="utf-8"))
     assert [row["student"] for row in saved] == sorted(graded.rows)
+
+
+def check_kernels_were_forked(graded):
+    """All of them, whatever was run before: the warm process does not suffer."""
+    ways = {json.loads(text)["metadata"]["poslab_run"]["kernels"] for case in graded.cases if (text := graded.graded(case.student))}
+    assert ways == {"forked" if graded.sandbox and graded.warm else "cold"}
 
 
 def check_no_secret_is_read(graded):
@@ -208,7 +216,8 @@ def write_table(graded):
         RESULT.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-CHECKS = [check_points, check_everybody_is_in_the_report, check_no_secret_is_read, check_nothing_outside_is_changed, check_no_process_is_left,
+CHECKS = [check_points, check_everybody_is_in_the_report, check_kernels_were_forked, check_no_secret_is_read,
+          check_nothing_outside_is_changed, check_no_process_is_left,
           check_outputs_are_bounded, check_again_grades_nothing, check_feedback_is_safe]
 
 

@@ -18,6 +18,7 @@ from rich.console import Console
 from poslab import demo, feedback, grading
 from poslab.course import Course, GradingFailed, load_config
 from poslab.notebooks import ROOT, read
+from poslab.sandbox import why_not
 
 RIGHT = {"double": "def double(x):\n    return 2 * x", "answer": 'answer = "B"', "share": "def share():\n    return 4"}
 
@@ -66,7 +67,16 @@ NO_SCORES = ["float('nan')", "-1", "4.5", "float('inf')", "'full marks'", "[4]",
 NO_SCORES_GIVE = {score: ALL | {"test_share": 0, "why": 0} for score in NO_SCORES}
 
 
-def test_deserved_points(mini):
+@pytest.fixture(params=["forked", "cold"])
+def kernels(request, mini):
+    """Kernels forked from a warm process, and kernels started anew; afterwards it is looked up that they were."""
+    mini.api.config.IsolatedExecute.warm = request.param == "forked"
+    yield
+    ways = {json.loads(file.read_text(encoding="utf-8"))["metadata"]["poslab_run"]["kernels"] for file in mini.root.glob("autograded/*/mini/*.ipynb")}
+    assert ways == {request.param if not why_not() else "cold"}
+
+
+def test_deserved_points(mini, kernels):
     """Every sample submission gets what it deserves; nothing stops."""
     for number, (name, (answers, deserved)) in enumerate(SUBMISSIONS.items()):
         assert grade(mini, f"s{number}", answers) == deserved, name
@@ -79,7 +89,7 @@ def test_what_is_no_score_gives_no_points(score):
     assert grading.GuardScores().guard(output, 4.0).output_type == "error"
 
 
-def test_no_score_through_nbgrader(mini):
+def test_no_score_through_nbgrader(mini, kernels):
     """The same, graded for real, and the submission goes on."""
     assert grade(mini, "nan", RIGHT | {"share": "def share(): return float('nan')"}) == NO_SCORES_GIVE["float('nan')"]
     assert grade(mini, "much", RIGHT | {"share": "def share(): return 99"}) == NO_SCORES_GIVE["4.5"]
@@ -95,7 +105,7 @@ def test_grading_twice_gives_the_same(mini):
     assert {n.split("/")[1]: s for n, s in mini.result("mini", "a").cells.items()} == first and seed() == first_seed
 
 
-def test_long_output_is_cut(mini):
+def test_long_output_is_cut(mini, kernels):
     """20 MB on one line and an endless list do not reach the graded file."""
     extra = [nbformat.v4.new_code_cell("print('x' * 20_000_000)"), nbformat.v4.new_code_cell("for i in range(5000): print(i)")]
     assert grade(mini, "long", RIGHT, extra)["test_double"] == 2
