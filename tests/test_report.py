@@ -69,7 +69,7 @@ def test_questions(room):
 def test_a_missing_notebook_was_not_attempted(room):
     """Who did not hand a notebook in has tried none of its questions."""
     about = standing.read(room, ASSIGNMENT)
-    person = next(person for person in about.students if person.graded and person.marks["05_lesson_test/answer_1"].state == standing.WRONG)
+    person = next(person for person in about.students if person.graded and person.marks["05_lesson_test/test_answer_1"].state == standing.WRONG)
     file = room / "autograded" / person.student / ASSIGNMENT / "05_lesson_test.ipynb"
     away = file.rename(file.with_suffix(".away"))
     try:
@@ -77,7 +77,7 @@ def test_a_missing_notebook_was_not_attempted(room):
     finally:
         away.rename(file)
     assert standing.WRONG not in {mark.state for key, mark in person.marks.items() if key.startswith("05")}
-    assert person.marks["05_lesson_test/answer_1"].state == standing.NOT_ATTEMPTED
+    assert person.marks["05_lesson_test/test_answer_1"].state == standing.NOT_ATTEMPTED
 
 
 def test_names_of_mistakes():

@@ -268,7 +268,7 @@ def test_term(tmp_path, number):
     assert (root / "gradebook.db").read_bytes() == before, "nothing was written"
     assert found.concerned == {"01_small": ["test_area"]}
     strict = set(term.who("wrong area"))
-    assert {change.student for change in found.changes} == strict
+    assert {change.student for change in found.changes} == strict, found.left
     assert {(change.cell, change.before, change.after) for change in found.changes} == {("test_area", 0, 3)}
     assert all("radius" in change.why for change in found.changes)
     assert {outcome.student for outcome in found.outcomes} | found.left.keys() == term.handed_in
