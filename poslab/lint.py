@@ -11,7 +11,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from . import build
-from .notebooks import CRITERIA, is_automatic, is_manual, is_solution, mark, notebooks, points, read, tags
+from .notebooks import CRITERIA, all_notebooks, is_automatic, is_manual, is_solution, mark, points, read, tags
 
 METADATA = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
 SETUP = '#@title Run me. Nothing to read here. { display-mode: "form" }\nimport check\nimport lab'
@@ -21,6 +21,7 @@ CARD = re.compile(r"^\*\*Exercise\*\* · difficulty ●{1,5}○{0,4} · (\d+)–
 GRADED = re.compile(r"# Graded: .*?(\d\d\.\d+).*? · (\d+) points?\b")
 FORM = re.compile(r'^\w+ = (""|False) *#@param (\[""(, "[^"]+")+\]|\{type: ?"(string|boolean)"\})$')
 CORE_WORDS = 600
+STEP_WORDS = 150    # in a notebook without points: under a minute
 FOLDED = re.compile(r"<details>.*</details>", re.S)     # from the first to the last of a cell: they can be nested
 NOT_PROSE = re.compile(r"`[^`]*`|<[^>]*>|^\*\*Exercise.*$|^#.*$|^- \*\*[A-D]\.\*\*.*$|\b[A-D]\. ", re.M)
 WORD = re.compile(r"[A-Za-zÀ-ž][\w'’-]*")
@@ -40,11 +41,12 @@ def tidied(notebook: NotebookNode) -> NotebookNode:
 
 
 def tidy(path: Path) -> bool:
-    """Write a source notebook tidied, as Jupyter writes files. -> whether that changed it"""
-    before = path.read_text(encoding="utf-8")
-    after = nbformat.writes(tidied(read(path))) + "\n"
-    path.write_text(after, encoding="utf-8")
-    return after != before
+    """Write a source notebook tidied, as Jupyter writes files; one that is tidy stays as it is, to the byte. -> whether that changed it"""
+    notebook = read(path)
+    if tidied(notebook) == notebook:
+        return False
+    path.write_text(nbformat.writes(tidied(notebook)) + "\n", encoding="utf-8")
+    return True
 
 
 def steps(notebook: NotebookNode) -> dict[str, list[NotebookNode]]:
@@ -121,12 +123,12 @@ def region_rules(notebook: NotebookNode) -> Iterator[str]:
                 yield f"{cell.id}: {error}"
 
 
-def kind_rules(notebook: NotebookNode) -> Iterator[str]:
+def kind_rules(notebook: NotebookNode, graded: bool = True) -> Iterator[str]:
     """Setup, guesses, graded cells and the summary have their forms."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if not code or code[0].id != "setup" or code[0].source != SETUP:
         yield "the first code cell is the setup cell, with its three lines"
-    if not code or not re.search(r'^check\.summary\("\d\d"', code[-1].source, re.M):
+    if graded and (not code or not re.search(r'^check\.summary\("\d\d"', code[-1].source, re.M)):
         yield "the last code cell calls check.summary"
     for cell in code:
         if cell.id.startswith("guess") and not all(FORM.match(line) for line in cell.source.splitlines() if not line.startswith("#")):
@@ -201,9 +203,21 @@ def core_words(notebook: NotebookNode) -> int:
     return words
 
 
-def prose_rules(notebook: NotebookNode) -> Iterator[str]:
+def experiment_rules(notebook: NotebookNode) -> Iterator[str]:
+    """In a notebook without points every step is guess, do, see, one sentence: a guess, a picture, what came out; and short."""
+    for number, cells in steps(notebook).items():
+        code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+        needs = {"a guess": any(cell.id.startswith("guess") for cell in cells), "a picture": "lab.show_" in code,
+                 "what came out": f'check.guess("{number}"' in code}
+        yield from (f"{number}: {what} is missing" for what, there in needs.items() if not there)
+        words = sum(len(WORD.findall(NOT_PROSE.sub(" ", FOLDED.sub("", cell.source)))) for cell in cells if cell.cell_type == "markdown")
+        if words > STEP_WORDS:
+            yield f"{number}: at most {STEP_WORDS} words of prose; there are {words}"
+
+
+def prose_rules(notebook: NotebookNode, graded: bool = True) -> Iterator[str]:
     """Short prose, calm prose."""
-    if core_words(notebook) > CORE_WORDS:
+    if graded and core_words(notebook) > CORE_WORDS:
         yield f"at most {CORE_WORDS} words of core prose; there are {core_words(notebook)}"
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and re.search(r"\w!(\s|$)", re.sub(r"`[^`]*`", "", cell.source)):
@@ -212,9 +226,10 @@ def prose_rules(notebook: NotebookNode) -> Iterator[str]:
 
 def problems(path: Path) -> list[str]:
     """All that is not as it should be in one source notebook."""
-    notebook = read(path)
-    found = [*file_rules(notebook), *region_rules(notebook), *kind_rules(notebook), *card_rules(notebook),
-             *point_rules(notebook, path.stem[:2]), *prose_rules(notebook)]
+    notebook, number = read(path), path.stem[:2]
+    graded = number in POINTS or any(mark(cell).get("grade") for cell in notebook.cells)
+    found = [*file_rules(notebook), *region_rules(notebook), *kind_rules(notebook, graded), *card_rules(notebook), *prose_rules(notebook, graded),
+             *(point_rules(notebook, number) if graded else experiment_rules(notebook))]
     try:
         build.setup_source(build.given_folder(path.parent), path.stem[:2])
     except build.BuildError as error:
@@ -224,4 +239,4 @@ def problems(path: Path) -> list[str]:
 
 def problems_of_course() -> list[str]:
     """All that is not as it should be in the course's notebooks."""
-    return [problem for path in notebooks() for problem in problems(path)]
+    return [problem for path in all_notebooks() for problem in problems(path)]

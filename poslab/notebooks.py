@@ -16,6 +16,11 @@ def notebooks(folder: Path = SOURCE) -> list[Path]:
     return sorted(p for p in Path(folder).glob("*.ipynb") if not p.name.startswith("."))
 
 
+def all_notebooks() -> list[Path]:
+    """The source notebooks of all assignments, the ungraded one's included."""
+    return [path for folder in sorted(SOURCE.parent.iterdir()) if folder.is_dir() for path in notebooks(folder)]
+
+
 def read(path: Path) -> NotebookNode:
     """The notebook in a file, as it stands there (cell ids included)."""
     return nbformat.read(path, as_version=nbformat.NO_CONVERT)

@@ -168,6 +168,10 @@ WELCOME = """\
 Stuck? Under each exercise stands a cell with hints, and with a working part that lets you go on. The end of the notebook holds
 your answers against all checks and gives you a card to keep."""
 
+WELCOME_UNGRADED = """\
+**On your own.** This file needs nothing beside it. Run the cells from top to bottom; after a break begin again with *Run me*, then run all.
+Nothing here is graded. The last cell gives you the file to keep."""
+
 THE_END = """\
 ## Where you stand
 
@@ -220,7 +224,7 @@ def self_study(source: NotebookNode, released: NotebookNode, file: str, folder: 
         else:
             place_help()
         if cell.id == "setup":
-            cells += [new_markdown_cell(WELCOME, id="on-your-own")]
+            cells += [new_markdown_cell(WELCOME if pack["steps"] else WELCOME_UNGRADED, id="on-your-own")]
             new.source = build.setup_source(folder, file[:2]) + extras(source, pack)
         cells.append(new)
         if "check" in tags(old):

@@ -7,12 +7,22 @@ import pytest
 from conftest import NOTEBOOKS
 
 from poslab import lint
-from poslab.notebooks import CRITERIA, is_automatic, read
+from poslab.notebooks import CRITERIA, all_notebooks, is_automatic, read
 
 
 def test_no_problems(notebook):
     """No rule has anything to say."""
     assert lint.problems(notebook) == []
+
+
+def test_no_problems_in_the_ungraded_one():
+    """Nor of the notebook without points; rules about points leave it alone, those about steps do not."""
+    path = next(path for path in all_notebooks() if path not in NOTEBOOKS)
+    assert lint.problems(path) == []
+    for change, said in EXPERIMENT_CHANGES.values():
+        notebook = copy.deepcopy(read(path))
+        change({cell.id: cell for cell in notebook.cells}, notebook)
+        assert any(said in problem for problem in lint.experiment_rules(notebook)), said
 
 
 def test_points_of_the_course():
@@ -60,6 +70,14 @@ CHANGES = {
     "exclamation": edit("title", ".", " now!"),
     "words of core prose": lambda cells, nb: cells["title"].update(source="word " * 700),
     "a guess looks like": edit("guess-1", '""', '"B"'),
+}
+
+
+EXPERIMENT_CHANGES = {
+    "guess": (lambda cells, nb: nb.cells.remove(cells["guess_swap"]), "06.2: a guess is missing"),
+    "picture": (lambda cells, nb: [cells[name].update(source="pass") for name in ("see_text", "see_published_text")], "06.3: a picture is missing"),
+    "outcome": (edit("see_depth", "check.guess", "print"), "06.7: what came out is missing"),
+    "words": (lambda cells, nb: cells["card_table"].update(source=cells["card_table"].source + " word" * 150), "06.4: at most 150 words"),
 }
 
 

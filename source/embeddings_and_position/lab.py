@@ -1806,6 +1806,611 @@ def show_published(curves):
     for ax in axes[:, 0]:
         ax.set_ylabel("perplexity, trained length = 1")
     show(fig, "Four panels of perplexity against context, both relative to the trained length: this notebook, Press et al., Kazemnejad et al., Peng et al. RoPE rises in all of them, at 1.2 to 2 times the trained length; ALiBi is flat in two and rises in Kazemnejad et al.")
+# ======== for 06: RoPE and ALiBi as classes, tasks, real text, training on ========
+from collections import Counter
+from re import findall
+
+
+class RotaryPosition(Position):
+    """RoPE. `speed`: radians a place, one for each pair of features (04's by default); `temperature`: what q and k are multiplied with.
+
+    A pair is one complex number and a turn is one multiplication: the fastest of the three forms of 06.6.
+    """
+
+    def __init__(self, speed=None, temperature=1.0):
+        super().__init__()
+        self.speed, self.temperature, self.kept = speed, temperature, {}
+
+    def turns(self, head_dim, seq):
+        """-> (seq, head_dim / 2) complex numbers, one turn for each place and pair; made once for each size."""
+        if (head_dim, seq) not in self.kept:
+            speed = rope_speeds(head_dim) if self.speed is None else self.speed
+            angle = torch.outer(torch.arange(seq).float(), speed)
+            self.kept[head_dim, seq] = torch.polar(torch.full_like(angle, self.temperature), angle)
+        return self.kept[head_dim, seq]
+
+    def rotate(self, q, k):
+        turns = self.turns(q.shape[-1], q.shape[-2])
+        return tuple(torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns).flatten(-2) for x in (q, k))
+
+
+def rope_speeds(head_dim, base=10000.0):
+    """-> (head_dim / 2,) radians a place: how fast each pair of features turns."""
+    return base ** (-torch.arange(0, head_dim, 2) / head_dim)
+
+
+class AlibiPosition(Position):
+    """ALiBi for a number of heads that is a power of two: minus slope times distance."""
+
+    def __init__(self, n_heads=4):
+        super().__init__()
+        self.slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
+
+    def bias(self, seq):
+        place = torch.arange(seq)
+        return -self.slopes[:, None, None] * (place[:, None] - place)       # (heads, seq, seq)
+
+
+def position(method, d_model=32, most=8 * TRAINED):
+    """The position method of that name: none, learned, sinusoidal, RoPE or ALiBi. `most`: rows of the learned table."""
+    makers = {"none": Position, "learned": lambda: LearnedPosition(most, d_model), "sinusoidal": SinusoidalPosition, "RoPE": RotaryPosition, "ALiBi": AlibiPosition}
+    if method not in makers:
+        raise ValueError(f"no method {method!r}; there are {', '.join(makers)}")
+    return makers[method]()
+
+
+@interruptible
+def tune(model, batches, steps, lr=4e-3, seed=0, label="training on", watch=None):
+    """Train a copy of a model further and give it back in eval mode; the model itself stays as it is.
+
+    batches and lr as in `train`. watch: a function of the model; `watched` of the copy holds pairs of step and what it gave.
+    """
+    model, draw = copy.deepcopy(model).train(), torch.Generator().manual_seed(1000 + seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=steps, pct_start=0.1)
+    model.watched = [] if watch is None else [(0, watch(model))]
+    bar = progress(steps, label)
+    for step in bar:
+        loss = loss_of(model, *batches(draw))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if watch is not None and (step + 1) % max(1, steps // 10) == 0:
+            model.watched.append((step + 1, watch(model)))
+        if step % 20 == 0 or step == steps - 1:
+            bar.set_postfix_str(f"loss {loss.item():.3f}", refresh=False)
+    return model.eval()
+
+
+# ---------------------------------------------------------------- copying a word: START w SEPARATOR w
+
+SYMBOLS = 32
+SEPARATOR, START, COPY_VOCAB = SYMBOLS, SYMBOLS + 1, SYMBOLS + 2
+COPY_TRAINED = 11       # the longest word in training; with it the text is 24 tokens long
+
+
+def copy_text(n, length, generator):
+    """n texts START w SEPARATOR w, w of `length` different symbols -> ids (n, 2 * length + 2)."""
+    word = torch.rand(n, SYMBOLS, generator=generator).argsort(-1)[:, :length]
+    start, separator = torch.full((n, 1), START), torch.full((n, 1), SEPARATOR)
+    return torch.cat([start, word, separator, word], dim=1)
+
+
+def copy_batches(shortest=8, longest=COPY_TRAINED, batch=32):
+    """-> a function that draws a training batch for `train` and `tune`; asked is the second w alone, and all of a batch has one length."""
+    def draw(generator):
+        length = int(torch.randint(shortest, longest + 1, (1,), generator=generator))
+        ids = copy_text(batch, length, generator)
+        targets = ids[:, 1:].clone()
+        targets[:, :length + 1] = -1
+        return ids[:, :-1], targets
+    return draw
+
+
+def copied(model, length, n=256):
+    """The share of symbols that a model copies rightly from words of that length (given the right ones before: teacher forcing)."""
+    ids = copy_text(n, length, torch.Generator().manual_seed(5))
+    with torch.no_grad():
+        answers = model(ids[:, :-1])[:, length + 1:].argmax(-1)             # (n, length)
+    return (answers == ids[:, length + 2:]).double().mean().item()
+
+
+# ---------------------------------------------------------------- two tasks of order, read at the last place of 16
+
+ORDER_LENGTH, A, B = 16, 8, 9
+
+
+def first_token(n, generator):
+    """Which token came first? -> ids (n, 16), targets asked at the last place alone."""
+    ids = torch.randint(8, (n, ORDER_LENGTH), generator=generator)
+    targets = torch.full_like(ids, -1)
+    targets[:, -1] = ids[:, 0]
+    return ids, targets
+
+
+def which_first(n, generator):
+    """Does A (8) come before B (9)? -> ids (n, 16), targets 1 or 0 at the last place alone."""
+    ids = torch.randint(8, (n, ORDER_LENGTH), generator=generator)
+    places = torch.rand(n, ORDER_LENGTH - 1, generator=generator).argsort(-1)[:, :2]
+    ids.scatter_(1, places, torch.tensor([[A, B]]).expand(n, 2))
+    targets = torch.full_like(ids, -1)
+    targets[:, -1] = (places[:, 0] < places[:, 1]).long()
+    return ids, targets
+
+
+def at_the_end(model, task, n=4096):
+    """-> (loss in nats, share of right answers) on n fresh texts of a task of order."""
+    ids, targets = task(n, torch.Generator().manual_seed(77))
+    with torch.no_grad():
+        logits = model(ids)[:, -1]
+    return F.cross_entropy(logits, targets[:, -1]).item(), (logits.argmax(-1) == targets[:, -1]).double().mean().item()
+
+
+def with_start(batches, start=VOCAB):
+    """The same batches with one token in front that stands nowhere else."""
+    def draw(generator):
+        ids, targets = batches(generator)
+        return F.pad(ids, (1, 0), value=start), F.pad(targets, (1, 0), value=-1)
+    return draw
+
+
+def probe(model, ids):
+    """How well can a straight line read the place out of a token's vector? -> mean error in places, for the table's rows and after each layer.
+
+    ids (n, seq). Fitted by least squares on the first half of the texts, judged on the second.
+    """
+    with torch.no_grad():
+        states = model.stream(ids)
+    errors, half, seq = [], len(ids) // 2, ids.shape[1]
+    place = torch.arange(seq).double()
+    for state in states:
+        x = torch.cat([state.double(), torch.ones(*ids.shape, 1).double()], dim=-1)     # (n, seq, d_model + 1)
+        known, unknown = x[:half].flatten(0, 1), x[half:]
+        weights = torch.linalg.solve(known.T @ known + 1e-3 * torch.eye(x.shape[-1]).double(), known.T @ place.repeat(half))
+        errors.append((unknown @ weights - place).abs().mean().item())
+    return errors
+
+
+# ---------------------------------------------------------------- real text: the documentation that ships with Python
+
+TEXT_TRAINED = 32
+
+
+@functools.cache
+def documentation():
+    """The text of Python's own help topics, in one string."""
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:
+        raise ImportError("this Python came without pydoc_data, the texts behind help(). Run this notebook with a Python from python.org, conda, "
+                          "Colab or Kaggle, or let documentation() give a text of your own of some 400,000 characters.") from None
+    return "\n\n".join(topics[name] for name in sorted(topics))
+
+
+@functools.cache
+def characters():
+    """-> (ids of all characters of the documentation, the characters themselves: id -> character)."""
+    known = sorted(set(documentation()))
+    number = {c: i for i, c in enumerate(known)}
+    return torch.tensor([number[c] for c in documentation()]), known
+
+
+WORDS, NEVER = 1000, 40     # rows of the word table; the last ones of it stand for no word at all
+
+
+@functools.cache
+def words():
+    """-> (ids of all words and signs of the documentation, how often each id occurs (WORDS,)). Rare ones share one id."""
+    text = findall(r"[a-z]+|[^\sa-z]", documentation().lower())
+    number = {word: i for i, (word, _) in enumerate(Counter(text).most_common(WORDS - NEVER - 1))}
+    ids = torch.tensor([number.get(word, WORDS - NEVER - 1) for word in text])
+    return ids, torch.bincount(ids[:len(ids) * 9 // 10], minlength=WORDS)
+
+
+def text_batches(ids, length=TEXT_TRAINED, batch=32):
+    """-> a function that draws a training batch from the first nine tenths of a text."""
+    known = ids[:len(ids) * 9 // 10]
+
+    def draw(generator):
+        begin = torch.randint(len(known) - length - 1, (batch, 1), generator=generator)
+        x = known[begin + torch.arange(length + 1)]                         # (batch, length + 1)
+        return x[:, :-1], x[:, 1:]
+    return draw
+
+
+def text_loss(model, ids, length=TEXT_TRAINED, n=512):
+    """Loss in nats at each place, on n pieces of the last tenth of a text, the same at each call -> (length,)."""
+    fresh = ids[len(ids) * 9 // 10:]
+    x = fresh[torch.linspace(0, len(fresh) - length - 2, n).long()[:, None] + torch.arange(length + 1)]
+    with torch.no_grad():
+        surprise = -model(x[:, :-1]).log_softmax(-1)
+    return surprise.gather(-1, x[:, 1:, None])[..., 0].mean(0)
+
+
+def write(model, begin="The ", length=90, heat=0.7, seed=0):
+    """Let a character model write on; it sees the last 32 characters."""
+    ids, known = characters()
+    number, draw = {c: i for i, c in enumerate(known)}, torch.Generator().manual_seed(seed)
+    text = [number[c] for c in begin]
+    with torch.no_grad():
+        for _ in range(length):
+            logits = model(torch.tensor([text[-TEXT_TRAINED:]]))[0, -1] / heat
+            text.append(int(torch.multinomial(logits.softmax(-1), 1, generator=draw)))
+    return "".join(known[i] for i in text)
+
+
+class UntiedTransformer(TinyTransformer):
+    """The same model with a second table for the output, in place of the token table once more."""
+
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        self.head = nn.Parameter(0.02 * torch.randn(self.tokens.weight.shape))
+
+    def forward(self, ids):
+        return self.norm(self.stream(ids)[-1]) @ self.head.T                # (batch, seq, vocab_size)
+
+
+def attention_of(model, ids):
+    """The attention weights of a causal model on one text, ids (seq,) -> a list of (heads, seq, seq), one for each layer."""
+    seq, maps = len(ids), []
+    bias = model.position.bias(seq)
+    later = torch.full((seq, seq), float("-inf")).triu(1)
+    with torch.no_grad():
+        for block, state in zip(model.blocks, model.stream(ids[None])):
+            q, k, _ = block.qkv(block.norm1(state)).view(1, seq, 3, block.n_heads, block.head_dim).permute(2, 0, 3, 1, 4)
+            q, k = model.position.rotate(q, k)                              # (1, heads, seq, head_dim)
+            scores = q @ k.transpose(-1, -2) / math.sqrt(block.head_dim) + later + (0 if bias is None else bias)
+            maps.append(scores.softmax(-1)[0])
+    return maps
+
+
+def mean_distance(maps):
+    """How far back does attention look? The mean distance in tokens, over layers, heads and the later half of the places."""
+    weights = torch.stack(maps)                                             # (layers, heads, seq, seq)
+    place = torch.arange(weights.shape[-1])
+    return (weights * (place[:, None] - place))[..., len(place) // 2:, :].sum(-1).mean().item()
+
+
+def race(forms, repeats=40, **sizes):
+    """Seconds a call of each function, run in turns so that a busy machine troubles all alike -> {name: median}.
+
+    forms: {name: function without arguments}.
+    """
+    seconds = {name: [] for name in forms}
+    for again in range(repeats + 3):
+        for name, form in forms.items():
+            begin = time.perf_counter()
+            form()
+            if again >= 3:      # the first rounds only warm up
+                seconds[name].append(time.perf_counter() - begin)
+    return {name: sorted(taken)[len(taken) // 2] for name, taken in seconds.items()}
+
+
+# ======== for 06: pictures of what was measured, and what was published ========
+# Five ways to turn: RoPE's own marks for the plain one, colours that no method has for the others.
+RESCALED = {
+    "plain": dict(METHODS["RoPE"], ls="-"),
+    "interpolation": dict(color="#E69F00", marker="P", ls="--"),
+    "NTK-aware": dict(color="#56B4E9", marker="X", ls="-."),
+    "by parts": dict(color="#8A6D3B", marker="*", ls=":"),
+    "YaRN": dict(color="#000000", marker="p", ls="--"),
+}
+CHEN = "Chen et al. 2023"           # arXiv 2306.15595
+PENG = "Peng et al. 2024"           # arXiv 2309.00071
+PRESS = "Press et al. 2022"         # arXiv 2108.12409
+HAVIV = "Haviv et al. 2022"         # arXiv 2203.16634
+KAZEMNEJAD = "Kazemnejad et al. 2023"   # arXiv 2305.19466
+
+
+def _ticks(ax, values, base=2):
+    """A logarithmic axis with just these ticks."""
+    ax.set_xscale("log", base=base)
+    ax.set_xticks(values, [f"{v:,}" for v in values])
+    ax.minorticks_off()
+
+
+def show_rescaled(rescaled, own, stretch, trained=TRAINED):
+    """rescaled {name: speeds}, own speeds (pairs,): what each method does to each hand, and how many turns of it training showed."""
+    fig, ax = plt.subplots(figsize=(7, 3.3))
+    pairs = range(len(own))
+    for name, speed in rescaled.items():
+        ax.plot(pairs, speed / own, ms=8, lw=1.6, label=name, **RESCALED[name])
+    ax.axhline(1 / stretch, color="#888888", lw=1, ls=":")
+    ax.text(len(own) - 0.62, 1 / stretch, f"1/{stretch}", va="center", fontsize=9, color="#555555")
+    ax.set_xticks(list(pairs), [f"{i}\n{trained * v / (2 * math.pi):.2g}" for i, v in enumerate(own.tolist())])
+    ax.set(ylim=(0, 1.12), xlim=(-0.3, len(own) - 0.5), ylabel="new speed / old speed", xlabel=f"pair of features; below it, its turns within the {trained} trained tokens")
+    ax.set_title(f"What stretching by {stretch} does to each hand")
+    ax.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    show(fig, f"New speed over old speed for each pair, stretched by {stretch}. " + "; ".join(f"{n}: " + ", ".join(f"{v:.2f}" for v in (s / own).tolist()) for n, s in rescaled.items()) + ".")
+
+
+def show_rescaled_results(losses, copies, stretch):
+    """losses {name: {context: loss}} on the k-back language, copies {name: {length: share}}: one picture, two tasks."""
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 4.1))
+    for ax, curves in zip(axes, (losses, copies)):
+        for name, values in curves.items():
+            ax.plot(list(values), list(values.values()), ms=6, lw=1.6, label=name, **RESCALED[name])
+        _ticks(ax, list(next(iter(curves.values()))))
+    axes[0].axvline(TRAINED, color="black", lw=1, ls="--")
+    axes[1].axvline(COPY_TRAINED, color="black", lw=1, ls="--")
+    axes[0].axhline(math.log(VOCAB), color="#888888", lw=1, ls=":")
+    axes[0].set(xlabel="context (tokens; dashed: trained)", ylabel="loss on the same 16 targets (nats)", ylim=(0, None), title="Guess the next token (k-back)")
+    axes[1].set(xlabel="length of the word (dashed: trained)", ylabel="share of symbols copied rightly", ylim=(-0.03, 1.05), title="Copy the word")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9)
+    fig.suptitle(f"Speeds stretched by {stretch}, nothing trained again", fontsize=11, x=0.01, ha="left")
+    show(fig, "Loss on k-back: " + "; ".join(f"{n} " + ", ".join(f"{v:.2f} at {c}" for c, v in s.items()) for n, s in losses.items()) +
+         ". Copied rightly: " + "; ".join(f"{n} " + ", ".join(f"{v:.0%} of {c}" for c, v in s.items()) for n, s in copies.items()) + ".")
+
+
+def show_published_rescaling():
+    """Perplexity of rescaled Llama-2 models beyond their new length, and the passkey distance after fine-tuning."""
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.5), width_ratios=[1.25, 1])
+    contexts = [2048, 4096, 8192, 10240, 12288, 16384]
+    for name, values in (("interpolation", [3.92, 3.51, 3.34, 8.07, 23.5, 102.7]), ("NTK-aware", [4.20, 3.75, 3.59, 6.24, 18.3, 74.4]), ("YaRN", [3.92, 3.51, 3.36, 6.05, 18.1, 77.2])):
+        axes[0].plot(contexts, values, ms=6, label=name, **RESCALED[name])
+    axes[0].axvline(8192, color="black", lw=1, ls="--")
+    axes[0].set_yscale("log")
+    axes[0].set_yticks([3, 10, 30, 100], ["3", "10", "30", "100"])
+    axes[0].set_xticks([2048, 4096, 8192, 12288, 16384], ["2k", "4k", "8k", "12k", "16k"])
+    axes[0].minorticks_off()
+    axes[0].set(xlabel="context (tokens; dashed: the new length)", ylabel="perplexity")
+    axes[0].set_title(f"Llama-2-7B, from 4k to 8k\n({PENG}, released data)", fontsize=10)
+    axes[0].legend(fontsize=9)
+    bars = axes[1].bar(["plain", "interpolation"], [1792, 8192], width=0.55, color=[RESCALED["plain"]["color"], RESCALED["interpolation"]["color"]], hatch=["", "//"], edgecolor="white")
+    axes[1].bar_label(bars, ["1,792", "8,192"], padding=12)
+    axes[1].axhline(2048, color="black", lw=1, ls="--")
+    axes[1].set(ylabel="passkey found up to (tokens back)", xlabel="dashed: the old length, 2,048", ylim=(0, 9800))
+    axes[1].set_title(f"LLaMA-7B, 200 more steps at 8,192\n({CHEN}, Table 4)", fontsize=10)
+    show(fig, "Published. Llama-2-7B stretched to 8,192 tokens: perplexity 3.3 to 3.6 there, 6 to 8 at 10,240, 74 to 103 at 16,384, for interpolation, NTK-aware and YaRN alike. "
+              "LLaMA-7B after 200 more steps at 8,192: a passkey is found up to 1,792 tokens back with plain RoPE, up to 8,192 with interpolation.")
+
+
+def show_mended(before, after, length, loss):
+    """before, after {name: share copied}: short training at length; loss {name: (before, after)} on k-back."""
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.3), width_ratios=[1.5, 1])
+    for ax, names, first, second in ((axes[0], list(before), list(before.values()), list(after.values())), (axes[1], list(loss), [v[0] for v in loss.values()], [v[1] for v in loss.values()])):
+        for i, name in enumerate(names):
+            style = RESCALED[name]
+            ax.plot([i - 0.16], first[i:i + 1], marker=style["marker"], ms=9, color=style["color"], mfc="white", ls="none")
+            ax.plot([i + 0.16], second[i:i + 1], marker=style["marker"], ms=9, color=style["color"], ls="none")
+            ax.annotate("", (i + 0.13, second[i]), (i - 0.13, first[i]), arrowprops=dict(arrowstyle="-|>", color="#888888", shrinkA=5, shrinkB=5))
+        ax.set_xticks(range(len(names)), [n.replace("interpolation", "inter-\npolation").replace("NTK-aware", "NTK-\naware") for n in names], fontsize=9)
+        ax.set_xlim(-0.5, len(names) - 0.5)
+    axes[0].set(ylabel="share copied rightly", ylim=(-0.03, 1.05))
+    axes[0].set_title(f"Words of {length} symbols", fontsize=10)
+    axes[1].axhline(math.log(VOCAB), color="#888888", lw=1, ls=":")
+    axes[1].set(ylabel=f"loss at context {2 * TRAINED} (nats)", ylim=(0, None))
+    axes[1].set_title("k-back (dotted: blind guessing)", fontsize=10)
+    fig.suptitle("Before (hollow) and after (filled) a short training at twice the length", fontsize=11, x=0.01, ha="left")
+    show(fig, f"Words of {length} copied before and after: " + "; ".join(f"{n} {before[n]:.0%} to {after[n]:.0%}" for n in before) +
+         f". k-back loss at context {2 * TRAINED}: " + "; ".join(f"{n} {a:.2f} to {b:.2f}" for n, (a, b) in loss.items()) + ".")
+
+
+def show_swaps(swaps):
+    """swaps {(old, new): {"old": loss, "swapped": [(step, loss)], "fresh": [(step, loss)]}}, and a published change of angles beside it."""
+    fig, axes = plt.subplots(2, 2, figsize=(7.4, 5.6))
+    words = []
+    for ax, ((old, new), run) in zip(axes.flat, swaps.items()):
+        style = METHODS[new]
+        for name, points, line, fill in (("swapped", run["swapped"], "-", style["color"]), ("from nothing", run["fresh"], ":", "white")):
+            ax.plot(*zip(*points), ls=line, ms=5, color=style["color"], marker=style["marker"], mfc=fill, label=f"{new}, {name}")
+        ax.axhline(run["old"], color=METHODS[old]["color"], lw=1.2, ls="--")
+        ax.text(0, run["old"] - 0.06, f"{old}, before the swap", fontsize=8.5, ha="left", va="top", color="#333333")
+        ax.axhline(math.log(VOCAB), color="#888888", lw=0.8, ls=":")
+        ax.set(ylim=(0, max(4.0, run["swapped"][0][1] * 1.05)), xlabel="steps of training after the swap", ylabel="loss (nats)")
+        ax.set_title(f"{old} → {new}", fontsize=10)
+        ax.legend(fontsize=8.5, loc="upper right")
+        words.append(f"{old} to {new}: {run['old']:.2f} before, {run['swapped'][0][1]:.2f} at once, {run['swapped'][-1][1]:.2f} after {run['swapped'][-1][0]} steps; from nothing {run['fresh'][-1][1]:.2f}")
+    ax = axes.flat[-1]
+    bars = ax.bar(["before\n(2,048)", "at once\n(8,192)", "200 steps\n(8,192)"], [7.20, 16.10, 7.12], width=0.55, color=RESCALED["interpolation"]["color"], edgecolor="white")
+    ax.bar_label(bars, ["7.20", "16.10", "7.12"], padding=2)
+    ax.set(ylabel="perplexity", ylim=(0, 19))
+    ax.set_title(f"Published: RoPE's angles changed\n({CHEN}, Tables 1 and 3)", fontsize=10)
+    show(fig, "; ".join(words) + ". Published: LLaMA-7B with interpolated RoPE, perplexity 7.20 before, 16.10 at once, 7.12 after 200 steps.")
+
+
+def show_real_text(short, long, steps):
+    """short, long {method: losses (place,)} after two budgets, steps (few, many): loss by place, and how the order changes."""
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 4.0), width_ratios=[1.45, 1])
+    for method, losses in long.items():
+        smooth = losses.unfold(0, 5, 1).mean(-1)
+        axes[0].plot(range(3, 3 + len(smooth)), smooth, lw=1.6, ms=5, markevery=4, **METHODS[method])
+        axes[1].plot([0, 1], [short[method].mean(), losses.mean()], lw=1.6, ms=7, label=method, **METHODS[method])
+    axes[0].set(xlabel="place in the text (mean of 5)", ylabel="loss (nats)", title=f"After {steps[1]} steps, place by place")
+    axes[1].set_xticks([0, 1], [f"{n} steps" for n in steps])
+    axes[1].set(xlim=(-0.2, 1.2), ylabel="mean loss (nats)", title="Two budgets")
+    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9)
+    show(fig, "Mean loss on characters of real text: " + "; ".join(f"{m} {short[m].mean():.2f} after {steps[0]} steps, {long[m].mean():.2f} after {steps[1]}" for m in long) + ".")
+
+
+def show_published_text():
+    """Perplexity of the five methods in length, from two papers."""
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.2))
+    for ax, title, values, low in ((axes[0], f"{PRESS}, Table 2\n(WikiText-103, 512 tokens)", {"sinusoidal": 20.05, "RoPE": 20.07, "ALiBi": 19.73}, 19),
+                                   (axes[1], f"{HAVIV}\n(the Pile, 1.3 B parameters)", {"none": 13.10, "learned": 13.05, "sinusoidal": 12.93, "ALiBi": 12.51}, 12)):
+        for i, (method, value) in enumerate(values.items()):
+            ax.plot([i], [value], ms=10, **METHODS[method])
+            ax.text(i, value + 0.06, f"{value:.2f}", ha="center", va="bottom", fontsize=9)
+        ax.set_xticks(range(len(values)), list(values))
+        ax.set(xlim=(-0.5, len(values) - 0.5), ylim=(low, low + 1.5), ylabel="perplexity")
+        ax.set_title(title, fontsize=10)
+    show(fig, "Published perplexities in length. Press et al., Table 2: sinusoidal 20.05, RoPE 20.07, ALiBi 19.73. Haviv et al.: none 13.10, learned 13.05, sinusoidal 12.93, ALiBi 12.51.")
+
+
+def show_shares(layers=12):
+    """The table's share of all parameters against vocabulary and d_model, with three published models."""
+    vocabulary, width = torch.logspace(8, 18, 80, base=2), torch.logspace(5, 13, 80, base=2)
+    table = vocabulary[None] * width[:, None]                               # (width, vocabulary)
+    share = table / (table + 12 * layers * width[:, None] ** 2)
+    fig, ax = plt.subplots(figsize=(6.4, 3.9))
+    picture = ax.pcolormesh(vocabulary, width, share, vmin=0, vmax=1, shading="auto")
+    lines = ax.contour(vocabulary, width, share, levels=[0.1, 0.5, 0.9], colors="white", linewidths=1)
+    ax.clabel(lines, fmt=lambda v: f"{v:.0%}", fontsize=9)
+    for name, v, d, deep, ha in (("GPT-2 small", 50257, 768, 12, "right"), ("LLaMA 7B", 32000, 4096, 32, "right")):
+        true = v * d / (v * d + 12 * deep * d * d)
+        ax.plot(v, d, "o", ms=8, mfc="white", mec="black")
+        ax.text(v * 0.8, d, f"{name}, {deep} layers: {true:.0%}", ha=ha, va="center", fontsize=9, bbox=dict(fc="white", ec="none", alpha=0.8, pad=1.5))
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log", base=2)
+    ax.set_xticks([256, 4096, 32000, 131072], ["256", "4,096", "32,000", "131,072"])
+    ax.set_yticks([32, 128, 768, 4096], ["32", "128", "768", "4,096"])
+    ax.minorticks_off()
+    ax.set(xlabel="vocabulary (tokens)", ylabel="d_model")
+    ax.set_title(f"The table's share of the parameters, {layers} layers, tied")
+    fig.colorbar(picture, ax=ax, label="share of all parameters")
+    show(fig, f"Heat map of the table's share for {layers} layers: it grows with the vocabulary and falls with d_model. GPT-2 small 31%, LLaMA 7B 2% (with their own numbers of layers).")
+
+
+def show_tied(runs):
+    """runs {name: (parameters, loss)} for the word model, tied and not."""
+    fig, ax = plt.subplots(figsize=(6.4, 3.0))
+    for (name, (size, loss)), marker, color in zip(runs.items(), "sD^", (PALETTE[2], PALETTE[4], PALETTE[4])):
+        ax.plot(size / 1000, loss, marker=marker, ms=10, color=color, ls="none")
+        ax.annotate(name, (size / 1000, loss), (8, 0), textcoords="offset points", va="center", fontsize=9.5)
+    sizes, losses = zip(*runs.values())
+    ax.set(xlim=(min(sizes) / 1000 - 8, max(sizes) / 1000 + 32), ylim=(min(losses) - 0.08, max(losses) + 0.08), xlabel="parameters (thousands)", ylabel="loss on fresh text (nats)")
+    ax.set_title("One table for input and output, or two?")
+    show(fig, "Loss against parameters: " + "; ".join(f"{n}: {s / 1000:.0f} thousand, {v:.2f} nats" for n, (s, v) in runs.items()) + ".")
+
+
+def show_norms(panel, counts):
+    """panel {name: rows (vocab, d_model)}, counts (vocab,): length of each row against how often its token came."""
+    fig, axes = plt.subplots(1, len(panel), figsize=(7.4, 3.5), sharey=True)
+    seen, words = counts > 0, []
+    for ax, (name, rows) in zip(axes, panel.items()):
+        norms = rows.detach().norm(dim=-1)
+        ax.plot(counts[seen], norms[seen], ".", color=PALETTE[0], ms=4, ls="none", label="looked up", rasterized=True)
+        ax.plot(torch.full((int((~seen).sum()),), 0.4), norms[~seen], "x", color=PALETTE[1], ms=5, ls="none", label="never looked up")
+        ax.set_xscale("log")
+        ax.set_xticks([0.4, 1, 10, 100, 1000, 10000], ["never", "1", "10", "100", "1k", "10k"])
+        ax.minorticks_off()
+        ax.set(xlabel="times the word came in the text", ylim=(0, None))
+        ax.set_title(name, fontsize=10)
+        words.append(f"{name}: mean length {norms[seen].mean():.2f} for rows looked up, {norms[~seen].mean():.2f} for rows never looked up")
+    axes[0].set_ylabel("length of the row")
+    axes[-1].legend(fontsize=9, loc="upper left")
+    show(fig, "Length of each row against how often its word came. " + "; ".join(words) + ".")
+
+
+def show_place_maps(waves, before, after):
+    """Three tables of places, each (seq, d_model): which rows are like which?"""
+    fig, axes = plt.subplots(1, 3, figsize=(7.6, 3.1))
+    for ax, rows, name in zip(axes, (waves, before, after), ("sinusoidal, fixed", "learned, before training", "learned, after training")):
+        unit = F.normalize(rows.detach(), dim=-1)
+        picture = ax.imshow(unit @ unit.T, vmin=-1, vmax=1)
+        ax.set(xlabel="place")
+        ax.set_title(name, fontsize=10)
+    axes[0].set_ylabel("place")
+    fig.colorbar(picture, ax=axes, label="cosine of the two rows", shrink=0.85)
+    show(fig, "Cosine of every two rows. Sinusoidal: stripes, one value along each diagonal. Learned before training: nothing off the diagonal. After: near places alike.")
+
+
+def show_waves_by_distance(speeds, trained, most=64):
+    """RoPE's score for q = k = ones, pair by pair, against distance."""
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.7), width_ratios=[1.2, 1])
+    distance = torch.arange(most)
+    waves = torch.cos(speeds[:, None] * distance)                           # (pairs, distance)
+    words = []
+    for i, (wave, color, line) in enumerate(zip(waves, PALETTE, ["-", "--", "-.", ":"] * 2)):
+        turn = 2 * math.pi / speeds[i].item()
+        axes[0].plot(distance, wave, color=color, ls=line, lw=1.6, label=f"pair {i}: {turn:,.0f} a turn")
+        words.append(f"pair {i} {turn:,.0f} tokens")
+    axes[1].plot(distance, waves.sum(0), color="black", lw=1.6)
+    for ax in axes:
+        ax.axvline(trained, color="black", lw=1, ls="--")
+        ax.set(xlabel="distance (tokens; dashed: trained)", ylabel="part of the score" if ax is axes[0] else "score")
+    axes[0].set_title("Each pair's part of the score", fontsize=10)
+    axes[1].set_title("All of them together", fontsize=10)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8.5)
+    show(fig, f"RoPE's score for equal q and k against distance, pair by pair; a full turn takes: {', '.join(words)}. Dashed at {trained}.")
+
+
+def show_attention(maps, letters):
+    """maps {method: (seq, seq) weights}: who looks where in one sentence."""
+    fig, axes = plt.subplots(2, 3, figsize=(7.6, 5.4))
+    for ax, (method, weights) in zip(axes.flat, maps.items()):
+        ax.imshow(weights, vmin=0, vmax=0.5)
+        ax.set_xticks(range(len(letters)), letters, fontsize=7)
+        ax.set_yticks(range(len(letters)), letters, fontsize=7)
+        ax.set_title(method, fontsize=10, color="black")
+        ax.plot(0.93, 0.9, transform=ax.transAxes, ms=9, mec="white", **METHODS[method])
+    axes[0, 0].set_ylabel("who looks")
+    axes[1, 0].set_ylabel("who looks")
+    for ax in (axes[0, 2], *axes[1, :2]):
+        ax.set_xlabel("at whom")
+    axes.flat[-1].axis("off")
+    fig.colorbar(axes[0, 0].images[0], ax=axes, label="weight (mean of all heads and layers)", shrink=0.6)
+    back = {method: (weights * (torch.arange(len(letters))[:, None] - torch.arange(len(letters)))).sum(-1).mean().item() for method, weights in maps.items()}
+    show(fig, "Attention weights of one sentence under each method, mean of heads and layers. Mean distance looked back: " + ", ".join(f"{m} {d:.1f}" for m, d in back.items()) + " characters.")
+
+
+def show_race(seconds, title):
+    """seconds {form: median}: as times the first one's speed."""
+    first = next(iter(seconds.values()))
+    fig, ax = plt.subplots(figsize=(6.4, 2.2))
+    bars = ax.barh(list(seconds), [first / s for s in seconds.values()], color=[PALETTE[6], PALETTE[4], PALETTE[0]], height=0.6)
+    ax.bar_label(bars, [f"{first / s:.1f}×" for s in seconds.values()], padding=4)
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1.15 * max(first / s for s in seconds.values())), xlabel="speed, as a multiple of the pairwise form's")
+    ax.set_title(title)
+    show(fig, title + ": " + ", ".join(f"{n} {first / s:.1f} times" for n, s in seconds.items()) + " the speed of the pairwise form.")
+
+
+def show_layers(results, floors):
+    """results {task: {layers: (loss, share right)}}, floors {task: loss of the best guesser that knows the bag alone}."""
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.2))
+    for ax, (task, runs) in zip(axes, results.items()):
+        ax.bar([str(n) for n in runs], [loss for loss, _ in runs.values()], color=METHODS["none"]["color"], width=0.55)
+        for i, (loss, right) in enumerate(runs.values()):
+            ax.text(i, loss + 0.02 * floors[task], f"{right:.0%} right", ha="center", va="bottom", fontsize=9)
+        ax.axhline(floors[task], color=PALETTE[1], lw=1.4, ls="--")
+        ax.text(2.45, floors[task] * 1.015, f"floor of one layer: {floors[task]:.2f}", ha="right", va="bottom", fontsize=9)
+        ax.set(xlabel="layers", ylabel="loss (nats)", ylim=(0, 1.3 * floors[task]))
+        ax.set_title(task, fontsize=10)
+    fig.suptitle("A causal model without positions", fontsize=11, x=0.01, ha="left")
+    show(fig, "; ".join(f"{task}: " + ", ".join(f"{n} layers {loss:.2f} nats and {right:.0%} right" for n, (loss, right) in runs.items()) + f", floor of one layer {floors[task]:.2f}" for task, runs in results.items()) + ".")
+
+
+def show_probe(errors, losses):
+    """errors {name: [mean error after 0, 1, ... layers]}: where the place can be read."""
+    fig, ax = plt.subplots(figsize=(7, 3.3))
+    words = []
+    for (name, values), line, fill in zip(errors.items(), ("--", "-", ":"), ("white", METHODS["none"]["color"], "#BBBBBB")):
+        ax.plot(range(len(values)), values, ls=line, ms=8, mfc=fill, **METHODS["none"], label=name + (f" (loss {losses[name]:.2f})" if name in losses else ""))
+        words.append(f"{name}: " + ", ".join(f"{v:.1f}" for v in values))
+    ax.set_xticks(range(len(values)), ["the rows"] + [f"layer {i}" for i in range(1, len(values))])
+    ax.set(ylim=(0, None), xlim=(-0.2, len(values) - 0.8), xlabel="where the vector is taken", ylabel="error of the place read out (tokens)")
+    ax.set_title("Can the place be read from a vector?")
+    ax.legend(fontsize=9)
+    show(fig, "Mean error of a straight-line probe for the place, from the rows on through the layers. " + "; ".join(words) + ".")
+
+
+def show_published_depth():
+    """NoPos beside learned positions at four sizes, and no positions past the trained length."""
+    fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.3))
+    sizes = ["125 M", "350 M", "760 M", "1.3 B"]
+    for method, values in (("none", [22.15, 16.87, 14.29, 13.10]), ("learned", [22.04, 16.84, 14.21, 13.05]), ("ALiBi", [19.94, 15.66, 13.53, 12.51])):
+        axes[0].plot(sizes, values, ms=7, label=method, **METHODS[method])
+    axes[0].set(xlabel="parameters", ylabel="perplexity, in length", ylim=(10, 24))
+    axes[0].set_title(f"{HAVIV} (the Pile)", fontsize=10)
+    axes[0].legend(fontsize=9)
+    published = PUBLISHED_DEPTH
+    for method, values in published.items():
+        axes[1].plot([c / 1024 for c in values], list(values.values()), ms=5, label=method, **METHODS[method])
+    axes[1].set_yscale("log")
+    axes[1].axvline(1, color="black", lw=1, ls="--")
+    axes[1].set(xlabel="context / trained length", ylabel="perplexity, last 200 tokens")
+    axes[1].set_title(f"{KAZEMNEJAD}, Table 4", fontsize=10)
+    axes[1].legend(fontsize=9, loc="upper left")
+    show(fig, "Published. Haviv et al.: perplexity at 125 M to 1.3 B parameters, none 22.15 to 13.10, learned 22.04 to 13.05, ALiBi 19.94 to 12.51. "
+              "Kazemnejad et al., Table 4: past the trained length none holds to 1.4 times (2.87), then rises to 133 at twice; RoPE is at 175 by 1.4 times.")
+
+
+PUBLISHED_DEPTH = {method: values for method, values in PUBLISHED["Kazemnejad et al. 2023, Table 4\n(trained on 1,024)"].items()}
+
+
 # ======== packed for 05: the test's key, what each option means, model answers, and the pictures ========
 import datetime
 import json
