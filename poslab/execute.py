@@ -108,6 +108,8 @@ class IsolatedExecute(Execute):
         try:
             self.provisioner_class, self.sandbox_words = self.choose_sandbox(resources)
             self.kernel_name = "python3"
+            if self.folder:
+                clean_side(self.folder).start()     # it imports while the student's first cells run
             run_sync(self.run)()
         finally:
             nb.metadata["poslab_run"] = {"sandbox": self.sandbox_words, "kernels": self.kernels, "troubles": self.troubles,
