@@ -32,6 +32,7 @@ full: $(STAMP)    ## what is too long for CI: the whole kill matrix, redraws, re
 	poslab messages
 	poslab redraw
 	poslab results
+	-poslab opening
 	poslab readme
 	pytest -n 2 --dist loadfile
 

@@ -95,7 +95,8 @@ def run(console: Console, runs: int = 3) -> int:
     if browser.chromium() is None:
         console.print("No Chromium on this machine. Install one (Debian, Ubuntu: apt-get install chromium) and run this again.")
         return 1
-    kept = {"about": {"python": platform.python_version(), "cores": os.cpu_count(), "runs": runs}, "made_from": made_from(), "notebooks": {}}
+    about = {"python": platform.python_version(), "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "runs": runs}
+    kept = {"about": about, "made_from": made_from(), "notebooks": {}}
     with tempfile.TemporaryDirectory() as folder, browser.JupyterLab(Path(folder)) as lab:
         kept["about"]["browser"] = lab.browser.version
         for path in track(files(), "opening notebooks", console=console):
@@ -113,7 +114,8 @@ def table(kept: dict) -> str:
 
     rows = [[name, *(found[way][what] for way in ("browser", "nbclient") for what in NAMES)] for name, found in kept["notebooks"].items()]
     about = "Seconds from opening a notebook, its cells run at once, to its first picture and to the end of its first exercise's check, " \
-            "median of {runs} runs on {cores} cores; JupyterLab in Chromium {browser}, and nbclient without a browser; Python {python}."
+            "median of {runs} runs on {cores} cores with a load of {load} before; " \
+            "JupyterLab in Chromium {browser}, and nbclient without a browser; Python {python}."
     header = ["notebook", *(f"{what}, {way}" for way in ("browser", "nbclient") for what in NAMES)]
     return about.format(**kept["about"]) + "\n\n" + markdown(header, rows)
 
