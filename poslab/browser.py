@@ -90,6 +90,7 @@ class JupyterLab:
     def page(self, width: int = 1280, height: int = 1600) -> Iterator["Page"]:
         """A page of so many pixels."""
         context = self.browser.new_context(viewport={"width": width, "height": height})
+        context.set_default_timeout(180_000)        # on a busy machine a page can take a minute
         context.add_init_script(SIDE)
         page = Page(self, context.new_page())
         try:
@@ -254,7 +255,7 @@ class Page:
         row = self.cell(cell_id).locator(".widget-slider", has=self.page.locator(".widget-label", has_text=name))
         return row.locator(".noUi-handle")
 
-    def picture_changes(self, cell_id: str, before: list[str], seconds: float = 30) -> list[str]:
+    def picture_changes(self, cell_id: str, before: list[str], seconds: float = 120) -> list[str]:
         """Wait until the pictures under a cell are others than before. -> the new ones"""
         self.page.wait_for_function("([id, before]) => { const now = sheet.pictures(id); return now.length && now.join() !== before.join(); }",
                                     arg=[cell_id, before], timeout=seconds * 1000)
