@@ -182,6 +182,7 @@ def test_intake_changes_nothing(small, tmp_path):
 # ---------------------------------------------------------------- a run that is disturbed
 
 STUDENTS = 6
+TOOK = []       # seconds of the undisturbed run
 
 
 def a_class(root: Path, course: Path) -> Path:
@@ -206,7 +207,9 @@ def points(root: Path) -> dict:
 def undisturbed(small, tmp_path_factory) -> dict:
     """The points of a run that nobody disturbs."""
     root = a_class(tmp_path_factory.mktemp("undisturbed") / "course", small)
+    start = time.monotonic()
     rows = Run(root, "small", workers=2, sandbox=SANDBOX).run()
+    TOOK[:] = [time.monotonic() - start]
     assert [row.points for row in rows] == [8, 6, 3, 2, 0, 0]
     return points(root)
 
@@ -220,14 +223,14 @@ if __name__ == "__main__":
 """
 
 
-def kill_the_grader(root: Path, chance: random.Random) -> None:
-    """Start a run, kill it at some moment."""
+def kill_the_grader(root: Path, chance: random.Random, seconds: float) -> None:
+    """Start a run, kill it at some moment; undisturbed it would take so many seconds."""
     program = root / "grade_it.py"
     program.write_text(PROGRAM.format(root=str(ROOT)), encoding="utf-8")
     command = [sys.executable, str(program), str(root), "1" if SANDBOX else "0"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(chance.uniform(3, 14))
+        process.wait(chance.uniform(0.2, 0.9) * seconds)
     children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
     process.kill()
     process.wait()
@@ -240,7 +243,7 @@ def test_killed_grader_goes_on(small, tmp_path, undisturbed, times):
     """kill -9 in the middle of a run: the next run ends with the same gradebook."""
     root, chance = a_class(tmp_path / "course", small), random.Random(times)
     for _ in range(times):
-        kill_the_grader(root, chance)
+        kill_the_grader(root, chance, TOOK[0])
     Run(root, "small", workers=2, sandbox=SANDBOX).run()
     assert points(root) == undisturbed
     for number in range(STUDENTS):
