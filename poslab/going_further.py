@@ -165,6 +165,41 @@ def broken(found: dict) -> list[str]:
     return [name for name, holds in CLAIMS.items() if not holds(found)]
 
 
+def shown(found: dict) -> dict[tuple[str, str], dict[str, float]]:
+    """What the README shows of one seed's figures: (step, what was measured) -> name -> figure."""
+    rows = {
+        ("06.1", "loss on the next token at 48 tokens of context (trained on 24), speeds stretched by 2"):
+            {name: _loss(found, name, 48) for name in found["06.1"]["loss"]},
+        ("06.1", "share copied of words of 22 symbols (trained on 8 to 11)"): {name: _copied(found, name, 22) for name in found["06.1"]["copied"]},
+        ("06.1", "the same after 60 steps at that length"): found["06.1"]["copied after"],
+    }
+    when = ("before", "at once", "after 100 steps", "a new model after 100 steps")
+    for pair in found["06.2"]:
+        rows["06.2", f"loss, {pair}"] = dict(zip(when, _swap(found, pair), strict=True))
+    models, errors, depths = found["06.4"]["models"], found["06.7"]["errors"], ("1 layer", "2 layers", "4 layers")
+    return rows | {
+        ("06.3", "loss on characters of real text"): found["06.3"]["long"],
+        ("06.4", "loss on words"): {f"{name} ({size / 1000:.0f} thousand parameters)": loss for name, (size, loss) in models.items()},
+        ("06.5", "mean distance looked back, in characters"): found["06.5"]["distance"],
+        ("06.7", "loss without positions, does A come before B"): dict(zip(depths, _order(found, BEFORE)[1], strict=True)),
+        ("06.7", "error of the place read out after the first layer, in tokens"): {name: values[1] for name, values in errors.items()},
+    }
+
+
+def table() -> str:
+    """The README's table: what was measured, least to most over the seeds."""
+    from .readme import markdown
+    from .results import spread
+
+    if not RESULT.exists():
+        return "Not measured yet: `poslab going-further`."
+    kept = json.loads(RESULT.read_text(encoding="utf-8"))
+    seeds = [shown(found) for found in kept["seeds"].values()]
+    rows = [[step, what, "; ".join(f"{name} {spread([seed[step, what][name] for seed in seeds], 2)}" for name in figures)]
+            for (step, what), figures in seeds[0].items()]
+    return f"Seeds {', '.join(kept['seeds'])}, least to most; {kept['about']}.\n\n" + markdown(["step", "measured", "figures"], rows)
+
+
 def run(console: Console) -> int:
     """Measure every seed, keep the figures, say what they support. -> the exit status: 1 where a claim does not hold"""
     import platform
@@ -178,7 +213,7 @@ def run(console: Console) -> int:
         for seed in SEEDS:
             bar = progress.add_task(f"seed {seed}", total=cells)
             kept["seeds"][str(seed)] = measured(seed, lambda cell, bar=bar: progress.advance(bar))
-    RESULT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    RESULT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")     # all seeds or none: what was kept before stays until then
     failed = {seed: broken(found) for seed, found in kept["seeds"].items()}
     for name in CLAIMS:
         seeds = [seed for seed, claims in failed.items() if name in claims]

@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from . import bench, class_bench, lint, matrix, opening, redraw, results
+from . import bench, class_bench, going_further, lint, matrix, opening, redraw, results
 from .notebooks import CRITERIA, ROOT, is_automatic, is_manual, notebooks, points, read
 
 
@@ -84,7 +84,7 @@ def colab() -> str:
 
 
 REGIONS = {"exercises": exercises, "bench": timings, "class_bench": class_bench.table, "matrix": kill_matrix, "colab": colab,
-           "results": results.table, "opening": opening.saved}
+           "results": results.table, "going_further": going_further.table, "opening": opening.saved}
 
 
 def update(file: Path) -> list[str]:

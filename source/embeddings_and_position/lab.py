@@ -2282,9 +2282,9 @@ def show_norms(panel, counts):
     for ax, (name, rows) in zip(axes, panel.items()):
         norms = rows.detach().norm(dim=-1)
         ax.plot(counts[seen], norms[seen], ".", color=PALETTE[0], ms=4, ls="none", label="looked up", rasterized=True)
-        ax.plot(torch.full((int((~seen).sum()),), 0.4), norms[~seen], "x", color=PALETTE[1], ms=5, ls="none", label="never looked up")
+        ax.plot(torch.full((int((~seen).sum()),), 0.2), norms[~seen], "x", color=PALETTE[1], ms=5, ls="none", label="never looked up")
         ax.set_xscale("log")
-        ax.set_xticks([0.4, 1, 10, 100, 1000, 10000], ["never", "1", "10", "100", "1k", "10k"])
+        ax.set_xticks([0.2, 1, 10, 100, 1000, 10000], ["never", "1", "10", "100", "1k", "10k"])
         ax.minorticks_off()
         ax.set(xlabel="times the word came in the text", ylim=(0, None))
         ax.set_title(name, fontsize=10)
