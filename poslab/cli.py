@@ -262,11 +262,12 @@ def tidy() -> None:
 def matrix(
     only: Annotated[str, typer.Argument(help="a notebook (01), or one of its cells (test_lookup, lookup)")] = "",
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="show every message")] = False,
+    solution: Annotated[bool, typer.Option(help="the solution alone, where the cases were tried with the same code")] = False,
 ) -> None:
     """Try every wrong and every unusual right answer; fail when a wrong one keeps a point or a right one loses any."""
     from .matrix import run
 
-    raise typer.Exit(run(console, only, verbose))
+    raise typer.Exit(run(console, only, verbose, solution))
 
 
 @app.command()

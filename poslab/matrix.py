@@ -57,10 +57,15 @@ def answers(notebook: str, folder: Path = ANSWERS) -> list[Answer]:
     return found
 
 
-def code_of(notebook: Path) -> list[bytes]:
-    """All that runs in a notebook: its code cells, and what it is given. Its prose can change without a new measurement."""
+def code_of(notebook: Path, graded: bool = True) -> list[bytes]:
+    """All that decides how answers fare: what a notebook is given, and its code cells.
+
+    Not its prose, and not its cells of pictures (their names begin with see): those define nothing that an answer or a
+    test uses, and CI runs them with every solution. `graded`: with the graded cells.
+    """
     given = build.setup_source(build.given_folder(notebook.parent), notebook.stem[:2])
-    return [given.encode()] + [f"{cell.id}\0{cell.source}".encode() for cell in read(notebook).cells if cell.cell_type == "code"]
+    cells = [cell for cell in read(notebook).cells if cell.cell_type == "code" and not cell.id.startswith("see") and (graded or not is_automatic(cell))]
+    return [given.encode()] + [f"{cell.id}\0{cell.source}".encode() for cell in cells]
 
 
 def fingerprint(notebook: Path) -> str:
@@ -120,15 +125,23 @@ def table(results: dict[str, dict]) -> Table:
     return view
 
 
-def run(console: Console, only: str = "", verbose: bool = False) -> int:
-    """Try the answers of all notebooks, of one, or of one cell; keep the result of whole notebooks. -> the exit status"""
+def run(console: Console, only: str = "", verbose: bool = False, solution: bool = False) -> int:
+    """Try the answers of all notebooks, of one, or of one cell; keep the result of whole notebooks. -> the exit status
+
+    With `solution` the solution alone is run, where the kept cases were made from the same code.
+    """
     by_number = re.fullmatch(r"\d\d.*", only)
     chosen = [n for n in notebooks() if not only or (n.stem.startswith(only) if by_number else
               any(only in (a.cell, a.name) or only in a.loses for a in answers(n.stem)))]
     results = {}
     for notebook in chosen:
         with console.status(f"trying the answers of {notebook.stem}"):
-            results[notebook.stem] = part = try_answers(notebook, "" if by_number else only)
+            kept = saved().get(notebook.stem, {})
+            if solution and kept.get("made_from") == fingerprint(notebook):
+                ran = run_notebook(notebook)["solution"]
+                results[notebook.stem] = part = kept | {"solution_lost": ran["failed"] | ran["errors"]}
+            else:
+                results[notebook.stem] = part = try_answers(notebook, "" if by_number else only)
         for cell, message in part["solution_lost"].items():
             console.print(f"[bold red]solution[/] {notebook.stem} {cell}\n{message}")
         for case in part["cases"]:
