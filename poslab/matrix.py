@@ -64,8 +64,8 @@ def code_of(notebook: Path, graded: bool = True) -> list[bytes]:
     test uses, and CI runs them with every solution. `graded`: with the graded cells.
     """
     given = build.setup_source(build.given_folder(notebook.parent), notebook.stem[:2])
-    cells = [cell for cell in read(notebook).cells if cell.cell_type == "code" and not cell.id.startswith("see") and (graded or not is_automatic(cell))]
-    return [given.encode()] + [f"{cell.id}\0{cell.source}".encode() for cell in cells]
+    code = [cell for cell in read(notebook).cells if cell.cell_type == "code" and not cell.id.startswith("see")]
+    return [given.encode()] + [f"{cell.id}\0{cell.source}".encode() for cell in code if graded or not is_automatic(cell)]
 
 
 def fingerprint(notebook: Path) -> str:
