@@ -21,7 +21,7 @@ from rich.table import Table
 
 from . import build
 from .notebooks import ROOT, is_automatic, notebooks, read
-from .runner import Case, run_notebook
+from .runner import Case, names_in, needed, run_notebook
 
 ANSWERS = ROOT / "tests" / "answers"
 RESULT = ROOT / "tests" / "results" / "matrix.json"
@@ -60,11 +60,13 @@ def answers(notebook: str, folder: Path = ANSWERS) -> list[Answer]:
 def code_of(notebook: Path, graded: bool = True) -> list[bytes]:
     """All that decides how answers fare: what a notebook is given, and its code cells.
 
-    Not its prose, and not its cells of pictures (their names begin with see): those define nothing that an answer or a
-    test uses, and CI runs them with every solution. `graded`: with the graded cells.
+    Not its prose, and not the cells of pictures (their names begin with see) that set nothing which another cell needs;
+    CI runs those with every solution. `graded`: with the graded cells.
     """
     given = build.setup_source(build.given_folder(notebook.parent), notebook.stem[:2])
-    code = [cell for cell in read(notebook).cells if cell.cell_type == "code" and not cell.id.startswith("see")]
+    code = [cell for cell in read(notebook).cells if cell.cell_type == "code"]
+    wanted = set().union(*(needed(cell.source) for cell in code if not cell.id.startswith("see")))
+    code = [cell for cell in code if not cell.id.startswith("see") or names_in(cell.source)[1] & wanted]
     return [given.encode()] + [f"{cell.id}\0{cell.source}".encode() for cell in code if graded or not is_automatic(cell)]
 
 

@@ -60,8 +60,11 @@ def kill_matrix() -> str:
               "redraws: right failed", "redraws: wrong passed"]
     if not rows:
         return "Not run yet."
-    rows.append(["", "**all**", *(sum(r[i] for r in rows) for i in range(2, 7)), "", ""])
-    return markdown(header, rows)
+    tried = [case for part in matrix.saved().values() for case in part["cases"]]
+    sums = {kind: sum(case["kind"] == kind for case in tried) for kind in ("wrong", "right")}
+    misjudged = sum(bool(case["bad"]) for case in tried)
+    together = f"All together {sums['wrong']} wrong and {sums['right']} unusual right answers, {misjudged} of them misjudged."
+    return f"{markdown(header, rows)}\n\n{together} An answer counts in each cell that it must lose."
 
 
 COLAB = "https://colab.research.google.com"

@@ -66,13 +66,14 @@ def right(notebook: Path, busy: bool = False) -> dict[str, list[int]]:
     crowd = [multiprocessing.get_context("spawn").Process(target=spin, daemon=True) for _ in range(os.cpu_count() or 1 if busy else 0)]
     for process in crowd:
         process.start()
+    cases = right_cases(notebook, busy)
     try:
-        outcomes = run_notebook(notebook, right_cases(notebook, busy))["cases"]
+        outcomes = run_notebook(notebook, cases)["cases"]
     finally:
         for process in crowd:
             process.kill()
     counts = {cell.id: [0, 0] for cell in read(notebook).cells if is_automatic(cell)}
-    for case, outcome in zip(right_cases(notebook, busy), outcomes, strict=True):
+    for case, outcome in zip(cases, outcomes, strict=True):
         if "error" in outcome or outcome["errors"]:
             raise RuntimeError(f"{notebook.name}, {case}: {outcome}")
         for failed in [list(outcome["failed"]), *outcome["redraws"]]:

@@ -90,6 +90,16 @@ def names_in(source: str) -> tuple[set[str], set[str]]:
     return mentioned, changed
 
 
+def needed(source: str) -> set[str]:
+    """The names that a cell takes from elsewhere: read and nowhere set in it, or asked of the student's notebook."""
+    nodes = list(ast.walk(ast.parse(source)))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    asked = [node.args[0] for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args]
+    return ({node.id for node in names} - own) | {arg.value for arg in asked if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
+
+
 class Trained:
     """`lab.train`, which does not train the same model twice.
 
@@ -157,10 +167,10 @@ class Trained:
         for seq in sorted(lengths):
             x = torch.randn(3, seq, config.d_model, requires_grad=True)
             q, k = (torch.randn(3, config.n_heads, seq, config.d_model // config.n_heads, requires_grad=True) for _ in "qk")
-            state = torch.get_rng_state()
+            state, kept = torch.get_rng_state(), repr(vars(probe))
             outputs = [probe.embed(x), *probe.rotate(q, k), probe.bias(seq)]
-            if not torch.equal(state, torch.get_rng_state()):
-                return None, ""     # it throws dice
+            if not torch.equal(state, torch.get_rng_state()) or repr(vars(probe)) != kept:
+                return None, ""     # it throws dice, or keeps something from one call to the next
             inputs = [x, q, k, *probe.parameters()]
             end = sum((out * torch.linspace(-1, 1, out.numel()).reshape(out.shape)).sum() for out in outputs if out is not None)
             for tensor in (*outputs, *torch.autograd.grad(end, [i for i in inputs if i.requires_grad], allow_unused=True)):

@@ -56,6 +56,15 @@ def test_claims_hold_measured_anew(seed):
     assert going_further.broken(going_further.measured(seed)) == []
 
 
+def test_floor_of_the_first_token(kept):
+    """The number in the notebook is that of a guesser who knows the last token, and the bag of the fifteen before it."""
+    kinds, seq = 8, 15
+    chances = {c: math.comb(seq - 1, c - 1) * (1 / kinds) ** (c - 1) * (1 - 1 / kinds) ** (seq - c) for c in range(1, seq + 1)}
+    floor = sum(chance * math.log(seq / c) for c, chance in chances.items())        # c: how many of the bag are like the first
+    for found in kept["seeds"].values():
+        assert found["06.7"]["floors"]["Which token came first?"] == pytest.approx(floor, abs=1e-4)
+
+
 def test_claims_can_fail(kept):
     """No claim is empty: figures thrown at random break each of them sooner or later, and figures that are all alike most."""
     def thrown(value, number):

@@ -1,7 +1,9 @@
 """The kill matrix: its kept result is fresh and clean, its judgement is right, and a sample is really run."""
 
+import nbformat
 import pytest
 from conftest import NOTEBOOKS
+from nbformat import v4
 
 from poslab import matrix, redraw, results
 from poslab.notebooks import is_automatic, read
@@ -29,6 +31,22 @@ def test_every_graded_cell_has_answers(notebook):
     assert {answer.cell for answer in tried} <= {cell.id for cell in cells if cell.cell_type == "code" and not is_automatic(cell)}
     names = [(answer.cell, answer.name) for answer in tried]
     assert len(names) == len(set(names))
+
+
+def test_the_hash_leaves_out_what_decides_nothing(tmp_path, monkeypatch):
+    """Prose, and cells of pictures that no other cell needs; a picture's cell that sets what a check uses is in it."""
+    monkeypatch.setattr(matrix.build, "setup_source", lambda folder, number: "given")
+    code = {"see_used": "layer = 1", "see_alone": "curves = 2\nprint(layer)",
+            "check_a": "def check_a(work):\n    curves = 3\n    return layer, curves"}
+
+    def made(**changed) -> str:
+        cells = [v4.new_code_cell(changed.get(name, source), id=name) for name, source in code.items()]
+        cells.append(v4.new_markdown_cell(changed.get("prose", ""), id="prose"))
+        nbformat.write(v4.new_notebook(cells=cells), tmp_path / "01_x.ipynb")
+        return matrix.fingerprint(tmp_path / "01_x.ipynb")
+
+    assert made() == made(prose="other words") == made(see_alone="curves = 4")
+    assert len({made(), made(see_used="layer = 5"), made(check_a="def check_a(work):\n    return layer")}) == 3
 
 
 def test_page_of_messages_is_fresh(tmp_path, monkeypatch):
@@ -195,12 +213,20 @@ class TestTrained:
             def rotate(self, q, k):
                 return q, super().rotate(q, k)[1]
 
+        class KeepsItsFirstTable(Rotary):
+            kept = None
+
+            def rotate(self, q, k):
+                self.kept = self.kept or self.tables(q.shape[-1], q.shape[-2])
+                return tuple(self.turn(t, *self.kept) for t in (q, k))
+
         text = lab.k_back(4, 25, torch.Generator().manual_seed(1))
         runs = [(config, position, watch) for config, position, watch in [
             (lab.Config(steps=2), Rotary, None), (lab.Config(steps=2, seed=1), Rotary, None), (lab.Config(steps=2, lr=1e-3), Rotary, None),
             (lab.Config(steps=2), Rotary, (text[:, :-1], text[:, 1:])), (lab.Config(steps=2), Detached, None), (lab.Config(steps=2), KeysOnly, None),
             (lab.Config(steps=2), lab.LearnedPosition(24, 32), None), (lab.Config(steps=2), lab.LearnedPosition(30, 32), None),
-            (lab.Config(steps=2), Cut(24, 32), None), (lab.Config(steps=2), Dice, None), (lab.Config(steps=2), Dice, None)]]
+            (lab.Config(steps=2), Cut(24, 32), None), (lab.Config(steps=2), Dice, None), (lab.Config(steps=2), Dice, None),
+            (lab.Config(steps=2), KeepsItsFirstTable, None), (lab.Config(steps=2), KeepsItsFirstTable, None)]]
         for number, (config, position, watch) in enumerate(runs, 1):
             model = trained(lab.batches(), config, position, watch=watch)
             assert trained.count == number, position

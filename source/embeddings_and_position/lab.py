@@ -2207,7 +2207,7 @@ def show_swaps(swaps):
     bars = ax.bar(["before\n(2,048)", "at once\n(8,192)", "200 steps\n(8,192)"], [7.20, 16.10, 7.12], width=0.55, color=RESCALED["interpolation"]["color"], edgecolor="white")
     ax.bar_label(bars, ["7.20", "16.10", "7.12"], padding=2)
     ax.set(ylabel="perplexity", ylim=(0, 19))
-    ax.set_title(f"Published: RoPE's angles changed\n({CHEN}, Tables 1 and 3)", fontsize=10)
+    ax.set_title(f"Published: RoPE's angles changed\n({CHEN}; at once: Table 3)", fontsize=10)
     show(fig, "; ".join(words) + ". Published: LLaMA-7B with interpolated RoPE, perplexity 7.20 before, 16.10 at once, 7.12 after 200 steps.")
 
 

@@ -519,6 +519,21 @@ def is_permutation_invariant(f, seq=7, d_model=16, trials=8):
 def is_permutation_invariant(f, seq=7, d_model=16, trials=8):
     return any(shuffle_gap(f, torch.randn(1, seq, d_model), torch.randperm(seq)) > 1e-4 for _ in range(trials))
 
+#%% wrong is_permutation_invariant three_trials_whatever_is_asked loses=invariance
+def is_permutation_invariant(f, seq=7, d_model=16, trials=8):
+    for _ in range(3):
+        x, p = torch.randn(1, seq, d_model), torch.randperm(seq)
+        if (f(x).sum(1) - f(x[:, p]).sum(1)).abs().max() > 1e-4: return False
+    return True
+
+#%% wrong is_permutation_invariant the_majority_of_trials loses=invariance
+def is_permutation_invariant(f, seq=7, d_model=16, trials=8):
+    moved = 0
+    for _ in range(trials):
+        x, p = torch.randn(1, seq, d_model), torch.randperm(seq)
+        moved += bool((f(x).sum(1) - f(x[:, p]).sum(1)).abs().max() > 1e-4)
+    return moved <= 3 * trials // 4
+
 #%% right is_permutation_invariant with_shuffle_gap
 def is_permutation_invariant(f, seq=7, d_model=16, trials=8):
     return all(shuffle_gap(f, torch.randn(1, seq, d_model), torch.randperm(seq)) < 1e-3 for _ in range(trials))
@@ -1131,6 +1146,15 @@ def hardened(f, seq=7, d_model=16, trials=8):
         a, b = f(x), f(x[:, p])
         if (a.sum(1) - b.sum(1)).abs().max() > 1e-4 * a.abs().max(): return False
     return True
+
+#%% wrong hardened the_median_of_trials loses=test_harder_jury
+def hardened(f, seq=7, d_model=16, trials=8):
+    changes = []
+    for _ in range(trials):
+        x, p = torch.randn(1, seq, d_model), torch.randperm(seq)
+        a, b = f(x), f(x[:, p])
+        changes.append(((a.double().sum(1) - b.double().sum(1)).abs().max() / a.double().abs().max().clamp(min=1e-30)).item())
+    return sorted(changes)[trials // 4] <= 1e-4
 
 #%% right hardened ratio_with_a_floor
 def hardened(f, seq=7, d_model=16, trials=8):

@@ -796,6 +796,12 @@ def measure_gap(models, ids, target):
         out = {name: F.cross_entropy(models[name].eval()(ids)[:, -1], target).exp().item() for name in ("without", "with")}
     return {**out, "gap": out["without"] - out["with"]}
 
+#%% wrong measure_gap never_below_zero
+def measure_gap(models, ids, target):
+    with torch.no_grad():
+        out = {name: F.cross_entropy(models[name].eval()(ids)[:, -1], target).item() for name in ("without", "with")}
+    return {**out, "gap": max(0.0, out["without"] - out["with"])}
+
 #%% right measure_gap log_softmax_and_gather
 @torch.inference_mode()
 def measure_gap(models, ids, target):
