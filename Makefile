@@ -34,7 +34,7 @@ full: $(STAMP)    ## what is too long for CI: the whole kill matrix, redraws, re
 	poslab results
 	-poslab opening
 	poslab readme
-	pytest -n 2 --dist loadfile
+	POSLAB_KEEP=1 pytest -n 2 --dist loadfile
 
 matrix: $(STAMP)    ## try every wrong and unusual answer; keep the result in tests/results
 	poslab matrix
