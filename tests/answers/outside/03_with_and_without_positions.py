@@ -8,7 +8,7 @@ class LearnedPosition(Position):
         self.wpe = GPT2Model(GPT2Config(vocab_size=1, n_embd=d_model, n_layer=0, n_head=1, n_positions=max_len)).wpe
     def embed(self, x):
         return x + self.wpe(torch.arange(x.shape[1]))
-#%% wrong LearnedPosition transformers_opt_offset_by_two may=gap
+#%% wrong LearnedPosition transformers_opt_offset_by_two loses=test_learned_position may=gap
 # OPT keeps its first two rows for padding: place 0 is row 2, and the table has two rows more than places.
 class LearnedPosition(Position):
     def __init__(self, max_len, d_model):
@@ -17,7 +17,7 @@ class LearnedPosition(Position):
         self.inner = OPTLearnedPositionalEmbedding(max_len, d_model)
     def embed(self, x):
         return x + self.inner(torch.ones(x.shape[:2], dtype=torch.long))
-#%% wrong LearnedPosition x_transformers_scaled may=gap
+#%% wrong LearnedPosition x_transformers_scaled loses=test_learned_position may=gap
 # x-transformers multiplies the rows by d_model ** -0.5 before it adds them. The exercise adds them as they are.
 class LearnedPosition(Position):
     def __init__(self, max_len, d_model):

@@ -2,6 +2,9 @@
 #%% right rope_frequencies rotary_embedding_torch
 def rope_frequencies(head_dim, seq_len, base=10000.0, device="cpu"):
     from rotary_embedding_torch import RotaryEmbedding
+    if head_dim == 2:       # its rescaling of the base divides by dim - 2
+        angle = torch.arange(seq_len, device=device).float()[:, None]
+        return angle.cos(), angle.sin()
     angle = RotaryEmbedding(dim=head_dim, theta=base).to(device)(torch.arange(seq_len, device=device))[:, ::2].detach()
     return angle.cos(), angle.sin()
 #%% right rope_frequencies x_transformers
