@@ -123,7 +123,7 @@ def test_nothing_to_tell(room):
 
 @pytest.mark.full
 @pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser() or "-")
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 390, 320])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_in_a_browser(room, width, scheme):
     """No wider than the window, no error, nothing hostile has run; search, sort, a student's page one click away and back."""
