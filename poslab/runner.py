@@ -3,8 +3,9 @@
 `python -m poslab.runner JOB` is a fresh process that reads a job (JSON: notebook, cases, processes at once) and
 writes what came out, as JSON. The notebook's cells run once, to the end. Then a fork for each case runs the case's
 answer and, in order, the cells that depend on it: those that name what it defines, or what such a cell defines.
-Every other cell would do what it did before. The setup cell is the released one, so a notebook runs with exactly
-what students are given. A graded cell runs in an empty namespace.
+Every other cell would do what it did before. Of those cells run only the graded ones that are asked about, what they
+need, and the visible check of the answer. The setup cell is the released one, so a notebook runs with exactly what
+students are given. A graded cell runs in an empty namespace.
 
 Most of the time goes into training. A fork that would train a model which the solution trained already, with the same
 data, the same settings and a position method of the same behaviour, gets a copy of that model (`Trained`).
@@ -43,7 +44,7 @@ class Case:
     name: str = ""
     seed: str = ""      # POSLAB_SEED for the graded cells
     redraws: list[str] = field(default_factory=list)    # then, with each of these seeds, the graded cells among them once more
-    graded: list[str] = field(default_factory=list)     # only these graded cells, and nothing after the last of them; empty: all
+    graded: list[str] = field(default_factory=list)     # only these graded cells are asked about; empty: all
 
 
 @dataclass
@@ -226,18 +227,30 @@ class Run:
         lab.show = note
 
     def depending(self, case: Case) -> list:
-        """The cells to run again for a case: the one that it replaces, and all that depend on it."""
+        """The cells to run again for a case: the one that it replaces, and of all that depend on it those that are wanted.
+
+        Wanted are the graded cells asked about, the first visible check, and what makes a name that a wanted cell mentions.
+        """
+        whole = os.environ.get("POSLAB_WHOLE")
         start = next(number for number, cell in enumerate(self.cells) if cell.id == case.cell)
-        _, touched = names_in(self.cells[start].source)
-        touched |= names_in(case.source)[1]
-        again = [self.cells[start]]
+        touched = names_in(self.cells[start].source)[1] | names_in(case.source)[1]
+        depending = []
         for cell in self.cells[start + 1:]:
             mentioned, changed = names_in(cell.source)
-            if mentioned & touched or os.environ.get("POSLAB_WHOLE"):
-                again.append(cell)
+            if mentioned & touched or whole:
+                depending.append(cell)
                 if not is_automatic(cell):
                     touched |= changed
-        return again
+        if whole:
+            return [self.cells[start], *depending]
+        visible = next((cell for cell in depending if "check.passes(" in cell.source), None)
+        wanted, names = [], set()
+        for cell in reversed(depending):
+            mentioned, changed = names_in(cell.source)
+            if (not case.graded or cell.id in case.graded) if is_automatic(cell) else (changed & names or cell is visible):
+                wanted.append(cell)
+                names |= mentioned
+        return [self.cells[start], *reversed(wanted)]
 
     def again(self, case: Case) -> Outcome:
         """Run a case after the whole notebook ran: its answer, and the cells that depend on it."""
@@ -246,12 +259,9 @@ class Run:
             passes = check.passes
             check.passes = lambda *args, **options: passes(*args, **options) and False
         self.outcome = Outcome()
-        cells = self.depending(case) if case.cell else list(filter(is_automatic, self.cells))
-        if case.graded:
-            cells = [cell for cell in cells if cell.id in case.graded or not is_automatic(cell)]
-            while cells and cells[-1].id not in case.graded:
-                cells.pop()
-        if case.cell and cells:     # what the solution defined is gone, so that an answer that defines nothing, or does not run, has nothing
+        graded = [cell for cell in self.cells if is_automatic(cell) and (not case.graded or cell.id in case.graded)]
+        cells = self.depending(case) if case.cell else graded
+        if case.cell:   # what the solution defined is gone, so that an answer that defines nothing, or does not run, has nothing
             for name in names_in(cells[0].source)[1]:
                 self.names.pop(name, None)
         for cell in cells:

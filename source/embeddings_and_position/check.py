@@ -20,6 +20,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 
 import torch
 
@@ -403,7 +404,7 @@ def _failure(error, exercise):
             error = NotAttempted(hint="Start with the shapes in the card above.")
         elif error.kind == "NameError" and "in this notebook yet" in error.message:
             error = NotAttempted(expected=error.message.replace("there is no ", "a definition of ").replace(" in this notebook yet", ""),
-                                 hint="Run the cell above first.")
+                                 hint="Run the cell above first. If it shows an error, mend that.")
         elif error.kind == "NameError" and (name := error.message.partition("'")[2].partition("'")[0]) in cells:
             error = Failed("your code to run on the check's input", f"NameError: {error.message[:160]}", hint=f"{name} is made by {cells[name]}. Run that cell first.")
         elif error.kind == "RuntimeError" and "does not require grad" in error.message:
@@ -427,7 +428,7 @@ def passes(exercise, test, gained=""):
         except Exception as error:
             failure = _failure(error, exercise)
             states[exercise] = failure.state
-            show(Panel(failure.state, exercise, failure.parts if failure.state != "Not attempted yet" else {"": failure.parts["Hint"]}))
+            show(Panel(failure.state, exercise, failure.parts))
             return False
     if exercise in _rescued(work)[1]:
         states[exercise] = "Rescued"
@@ -494,11 +495,11 @@ guesses = {}    # "01.2" -> (yours, what came out)
 def guess(step, yours, came_out, sentence=""):
     """Hold a guess against what came out; say both in one line. Never graded, never in the way."""
     if yours in ("", None):
-        print(f"Guess {step}: you made none. It came out {came_out}. {sentence}".strip())
+        print(textwrap.fill(f"Guess {step}: you made none. It came out {came_out}. {sentence}".strip(), 88))
         return
     guesses[step] = (str(yours), str(came_out))
     same = str(yours) == str(came_out)
-    print(f"Guess {step}: you guessed {yours}, {'and so it came out' if same else f'it came out {came_out}'}. {sentence}".strip())
+    print(textwrap.fill(f"Guess {step}: you guessed {yours}, {'and so it came out' if same else f'it came out {came_out}'}. {sentence}".strip(), 88))
 
 
 def study_list():

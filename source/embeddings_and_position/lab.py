@@ -1027,14 +1027,21 @@ def train(batches, config, position=None, label="training", watch=None):
     for p in model.position.parameters():
         if p.ndim > 1 and p.requires_grad:      # a table; a lone number, such as a learned scale, stays as it is
             nn.init.normal_(p, std=0.02)
-    optimizer = torch.optim.AdamW(model.parameters(), config.lr, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, config.lr, total_steps=config.steps, pct_start=0.1)
-    model.history, model.watched, model.config = [], [], config
-    bar = progress(config.steps, label)
-    for step in bar:
+    model.watched, model.config = [], config
+    for step in descent(model, batches, draw, config.steps, config.lr, label):
         if watch is not None and step % 10 == 0:
             with torch.no_grad():
                 model.watched.append((step, loss_of(model, *watch).item()))
+    return model.eval()
+
+
+def descent(model, batches, draw, steps, lr, label):
+    """Train a model in place, under a bar, and note the loss of each step in model.history. Gives the number of each step before it is taken."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=steps, pct_start=0.1)
+    model.history, bar = [], progress(steps, label)
+    for step in bar:
+        yield step
         loss = loss_of(model, *batches(draw))
         optimizer.zero_grad()
         loss.backward()
@@ -1042,9 +1049,8 @@ def train(batches, config, position=None, label="training", watch=None):
         optimizer.step()
         schedule.step()
         model.history.append(loss.item())
-        if step % 20 == 0 or step == config.steps - 1:
+        if step % 20 == 0 or step == steps - 1:
             bar.set_postfix_str(f"loss {loss.item():.3f}", refresh=False)
-    return model.eval()
 
 
 def loss_of(model, ids, targets):
@@ -1866,21 +1872,12 @@ def tune(model, batches, steps, lr=4e-3, seed=0, label="training on", watch=None
     batches and lr as in `train`. watch: a function of the model; `watched` of the copy holds pairs of step and what it gave.
     """
     model, draw = copy.deepcopy(model).train(), torch.Generator().manual_seed(1000 + seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=steps, pct_start=0.1)
-    model.watched = [] if watch is None else [(0, watch(model))]
-    bar = progress(steps, label)
-    for step in bar:
-        loss = loss_of(model, *batches(draw))
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        if watch is not None and (step + 1) % max(1, steps // 10) == 0:
-            model.watched.append((step + 1, watch(model)))
-        if step % 20 == 0 or step == steps - 1:
-            bar.set_postfix_str(f"loss {loss.item():.3f}", refresh=False)
+    model.watched = []
+    for step in descent(model, batches, draw, steps, lr, label):
+        if watch is not None and step % max(1, steps // 10) == 0:
+            model.watched.append((step, watch(model)))
+    if watch is not None:
+        model.watched.append((steps, watch(model)))
     return model.eval()
 
 
