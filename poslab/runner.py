@@ -101,6 +101,12 @@ def needed(source: str) -> set[str]:
     return ({node.id for node in names} - own) | {arg.value for arg in asked if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
 
 
+def texts_in(source: str) -> set[str]:
+    """The names that a cell's code mentions as text. A graded cell runs in an empty namespace: only so it can ask for anything."""
+    constants = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    return {value for value in constants if isinstance(value, str) and value.isidentifier()}
+
+
 class Trained:
     """`lab.train`, which does not train the same model twice.
 
@@ -236,20 +242,17 @@ class Run:
         touched = names_in(self.cells[start].source)[1] | names_in(case.source)[1]
         depending = []
         for cell in self.cells[start + 1:]:
-            mentioned, changed = names_in(cell.source)
+            mentioned, changed = (texts_in(cell.source), set()) if is_automatic(cell) else names_in(cell.source)
             if mentioned & touched or whole:
-                depending.append(cell)
-                if not is_automatic(cell):
-                    touched |= changed
-        if whole:
-            return [self.cells[start], *depending]
-        visible = next((cell for cell in depending if "check.passes(" in cell.source), None)
+                depending.append((cell, mentioned, changed))
+                touched |= changed
+        visible = next((cell for cell, *_ in depending if "check.passes(" in cell.source), None)
         wanted, names = [], set()
-        for cell in reversed(depending):
-            mentioned, changed = names_in(cell.source)
-            if (not case.graded or cell.id in case.graded) if is_automatic(cell) else (changed & names or cell is visible):
+        for cell, mentioned, changed in reversed(depending):
+            asked_about = is_automatic(cell) and (not case.graded or cell.id in case.graded)
+            if whole or asked_about or changed & names or cell is visible:
                 wanted.append(cell)
-                names |= mentioned
+                names |= mentioned if cell is not visible else set()
         return [self.cells[start], *reversed(wanted)]
 
     def again(self, case: Case) -> Outcome:
