@@ -13,6 +13,7 @@ a consequence. The result is kept in tests/results/matrix.json with a hash of wh
 import hashlib
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,17 +136,20 @@ def run(console: Console, only: str = "", verbose: bool = False, solution: bool 
     by_number = re.fullmatch(r"\d\d.*", only)
     chosen = [n for n in notebooks() if not only or (n.stem.startswith(only) if by_number else
               any(only in (a.cell, a.name) or only in a.loses for a in answers(n.stem)))]
-    results = {}
-    for notebook in chosen:
-        with console.status(f"trying the answers of {notebook.stem}"):
-            kept = saved().get(notebook.stem, {})
-            if solution and kept.get("made_from") == fingerprint(notebook):
-                ran = run_notebook(notebook)["solution"]
-                results[notebook.stem] = part = kept | {"solution_lost": ran["failed"] | ran["errors"]}
-            else:
-                results[notebook.stem] = part = try_answers(notebook, "" if by_number else only)
+
+    def tried(notebook: Path) -> dict:
+        kept = saved().get(notebook.stem, {})
+        if solution and kept.get("made_from") == fingerprint(notebook):
+            ran = run_notebook(notebook)["solution"]
+            return kept | {"solution_lost": ran["failed"] | ran["errors"]}
+        return try_answers(notebook, "" if by_number else only)
+
+    # Two notebooks side by side: a solution runs in one process, and meanwhile another notebook's cases keep the other cores busy.
+    with console.status("trying the answers"), ThreadPoolExecutor(2) as pool:
+        results = dict(zip([notebook.stem for notebook in chosen], pool.map(tried, chosen), strict=True))
+    for part in results.values():
         for cell, message in part["solution_lost"].items():
-            console.print(f"[bold red]solution[/] {notebook.stem} {cell}\n{message}")
+            console.print(f"[bold red]solution[/] {cell}\n{message}")
         for case in part["cases"]:
             if case["bad"] or verbose:
                 console.print(f"[bold red]{case['bad']}[/]" if case["bad"] else "ok", case["kind"], case["cell"], case["name"],
