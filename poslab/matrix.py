@@ -147,9 +147,9 @@ def run(console: Console, only: str = "", verbose: bool = False, solution: bool 
     # Two notebooks side by side: a solution runs in one process, and meanwhile another notebook's cases keep the other cores busy.
     with console.status("trying the answers"), ThreadPoolExecutor(2) as pool:
         results = dict(zip([notebook.stem for notebook in chosen], pool.map(tried, chosen), strict=True))
-    for part in results.values():
+    for name, part in results.items():
         for cell, message in part["solution_lost"].items():
-            console.print(f"[bold red]solution[/] {cell}\n{message}")
+            console.print(f"[bold red]solution[/] {name} {cell}\n{message}")
         for case in part["cases"]:
             if case["bad"] or verbose:
                 console.print(f"[bold red]{case['bad']}[/]" if case["bad"] else "ok", case["kind"], case["cell"], case["name"],

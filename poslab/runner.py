@@ -252,7 +252,7 @@ class Run:
             asked_about = is_automatic(cell) and (not case.graded or cell.id in case.graded)
             if whole or asked_about or changed & names or cell is visible:
                 wanted.append(cell)
-                names |= mentioned if cell is not visible else set()
+                names |= mentioned
         return [self.cells[start], *reversed(wanted)]
 
     def again(self, case: Case) -> Outcome:

@@ -152,8 +152,8 @@ def test_names_of_a_cell(source, mentioned, changed):
 
 
 def test_what_a_case_runs_again(tmp_path, monkeypatch):
-    """The answer, its visible check, the graded cells asked about and what they need; no picture, no later check. Whole: all."""
-    cells = {"a": "def a():\n    return 1", "check_a": "check.passes('1', a)", "see_a": "shown = a()",
+    """The answer, its visible check, the graded cells asked about, and what these need; no picture, no later check. Whole: all."""
+    cells = {"a": "def a():\n    return 1", "part": "part = a()", "check_a": "check.passes('1', part)", "see_a": "shown = a()",
              "b": "b = a() + 1", "check_b": "check.passes('2', b)", "c": "c = b", "other": "d = 1"}
     graded = {"test_a": "work.call('a')", "test_b": "work.value('b')", "test_c": "work.value('c')"}
     made = [v4.new_code_cell(source, id=name) for name, source in cells.items()]
@@ -165,10 +165,10 @@ def test_what_a_case_runs_again(tmp_path, monkeypatch):
     def again(*asked):
         return [cell.id for cell in run.depending(Case("a", cells["a"], graded=list(asked)))]
 
-    assert again("test_a") == ["a", "check_a", "test_a"]
-    assert again("test_b") == ["a", "check_a", "b", "test_b"]
-    assert again("test_a", "test_c") == ["a", "check_a", "b", "c", "test_a", "test_c"]
-    assert again() == ["a", "check_a", "b", "c", "test_a", "test_b", "test_c"]
+    assert again("test_a") == ["a", "part", "check_a", "test_a"]
+    assert again("test_b") == ["a", "part", "check_a", "b", "test_b"]
+    assert again("test_a", "test_c") == ["a", "part", "check_a", "b", "c", "test_a", "test_c"]
+    assert again() == ["a", "part", "check_a", "b", "c", "test_a", "test_b", "test_c"]
     monkeypatch.setenv("POSLAB_WHOLE", "1")
     assert again("test_a") == [*cells, *graded]
 

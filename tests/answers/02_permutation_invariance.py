@@ -203,6 +203,10 @@ def attend(q, k, v):
 def attend(q, k, v):
     return torch.softmax(q @ k.transpose(-2, -1) / 2, dim=-1) @ v
 
+#%% wrong attend a_straight_line_through_both_examples
+def attend(q, k, v):
+    return torch.softmax(q @ k.transpose(-2, -1) * 5 / (q.shape[-1] + 6), dim=-1) @ v
+
 #%% wrong attend k_as_q
 def attend(q, k, v):
     return torch.softmax(k @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]), dim=-1) @ v

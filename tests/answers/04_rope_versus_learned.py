@@ -112,6 +112,11 @@ def rope_frequencies(head_dim, seq_len, base=10000.0, device="cpu"):
 def rope_frequencies(head_dim, seq_len, base=10000.0, device="cpu"):
     a = torch.outer(torch.arange(seq_len).float(), 10000.0 ** (-torch.arange(0, head_dim, 2) / head_dim))
     return a.cos(), a.sin()
+#%% wrong rope_frequencies the_two_bases_of_the_check
+def rope_frequencies(head_dim, seq_len, base=10000.0, device="cpu"):
+    speed = (100.0 if base < 1000 else 10000.0) ** (-torch.arange(0, head_dim, 2, device=device).float() / head_dim)
+    angle = torch.outer(torch.arange(seq_len, device=device).float(), speed)
+    return angle.cos(), angle.sin()
 #%% wrong rope_frequencies one_speed may=extrapolation
 def rope_frequencies(head_dim, seq_len, base=10000.0, device="cpu"):
     a = torch.arange(seq_len).float()[:, None].expand(seq_len, head_dim // 2)
@@ -998,6 +1003,14 @@ def alibi_bias(n_heads, seq):
 def alibi_bias(n_heads, seq):
     t = torch.arange(seq)
     return -torch.tensor([2 ** (-8 * h / n_heads) for h in range(1, n_heads + 1)])[:, None, None] * (t[:, None] - t).clamp(max=24)
+#%% wrong alibi_bias clipped_at_128
+def alibi_bias(n_heads, seq):
+    t = torch.arange(seq)
+    return -torch.tensor([2 ** (-8 * h / n_heads) for h in range(1, n_heads + 1)])[:, None, None] * (t[:, None] - t).clamp(max=128)
+#%% wrong alibi_bias no_more_heads_than_8
+def alibi_bias(n_heads, seq):
+    t = torch.arange(seq)
+    return -torch.tensor([2 ** (-8 * h / min(n_heads, 8)) for h in range(1, n_heads + 1)])[:, None, None] * (t[:, None] - t)
 #%% wrong alibi_bias stub
 def alibi_bias(n_heads, seq):
     raise NotImplementedError("your lines here")
