@@ -967,6 +967,14 @@ class Block(nn.Module):
         return x + self.mlp(self.norm2(x))
 
 
+def expect_ids(ids, vocab_size):
+    """Raise an error that says what a model takes and what came, where these are no ids (batch, seq) of a vocabulary."""
+    if ids.ndim != 2 or ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"expected ids of shape (batch, seq), whole numbers (torch.int64); got shape {tuple(ids.shape)}, {ids.dtype}")
+    if ids.numel() and (ids.min() < 0 or ids.max() >= vocab_size):
+        raise IndexError(f"expected ids from 0 to {vocab_size - 1}; got {int(ids.min())} to {int(ids.max())}")
+
+
 class TinyTransformer(nn.Module):
     """A transformer of the GPT kind, small enough to train in two seconds.
 
@@ -978,7 +986,9 @@ class TinyTransformer(nn.Module):
     def __init__(self, vocab_size, d_model=32, n_heads=4, n_layers=2, position=None, causal=True):
         super().__init__()
         if d_model % n_heads:
-            raise ValueError(f"d_model={d_model} does not divide into {n_heads} heads of equal width")
+            raise ValueError(f"expected a d_model that its heads divide; got d_model={d_model} and {n_heads} heads")
+        if d_model // n_heads % 2 and position is not None and type(position).rotate is not Position.rotate:
+            raise ValueError(f"expected an even head_dim, since a rotation turns pairs of features; got {d_model} // {n_heads} = {d_model // n_heads}")
         self.n_heads, self.causal = n_heads, causal
         self.tokens = nn.Embedding(vocab_size, d_model)
         nn.init.normal_(self.tokens.weight, std=0.02)  # a tied head wants small rows: the first loss is then ln(vocab_size)
@@ -996,6 +1006,7 @@ class TinyTransformer(nn.Module):
 
     def stream(self, ids):
         """The vectors as they grow: a list of n_layers + 1 tensors (batch, seq, d_model), the table's rows first."""
+        expect_ids(ids, len(self.tokens.weight))
         x = self.position.embed(self.tokens(ids))     # (batch, seq, d_model)
         mask, states = self.mask(ids.shape[1]), [x]
         for block in self.blocks:
@@ -1339,7 +1350,7 @@ class LearnedPosition(Position):
     def embed(self, x):
         seq = x.shape[1]
         if seq > len(self.table):
-            raise IndexError(f"{seq} places, and rows for {len(self.table)}: there is no row for place {len(self.table)}")
+            raise IndexError(f"expected at most {len(self.table)} tokens, one for each row of the table; got {seq}")
         return x + self.table[:seq]                                         # (batch, seq, d_model)
 
 
@@ -1353,6 +1364,8 @@ class SinusoidalPosition(Position):
 
     def embed(self, x):
         seq, d_model = x.shape[1:]
+        if d_model % 2:
+            raise ValueError(f"expected an even d_model, since each wave is a sine and a cosine; got {d_model}")
         theta = self.base ** (-torch.arange(0, d_model, 2) / d_model)       # (d_model / 2,) radians a place
         angle = torch.outer(torch.arange(seq), theta)                       # (seq, d_model / 2)
         return x + self.scale * torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
