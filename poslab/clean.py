@@ -119,7 +119,7 @@ def serve(folder: Path, source: int, to: int) -> None:
     import check
     if (folder / "lab.py").exists():
         import lab  # noqa: F401  (ready for the cells that import it)
-    import IPython.core.interactiveshell  # noqa: F401
+    shell = new_shell()     # no cell runs in it here: each has the copy that its fork makes
 
     while True:
         try:
@@ -127,14 +127,14 @@ def serve(folder: Path, source: int, to: int) -> None:
         except EOFError:
             return
         if not hasattr(os, "fork"):         # Windows: one cell, and the grader starts anew
-            cell(check, json.loads(content), source, to)
+            cell(check, shell, json.loads(content), source, to)
             return
         me = os.getpid()
         child = os.fork()
         if not child:
             try:
                 end_with(me)
-                cell(check, json.loads(content), source, to)
+                cell(check, shell, json.loads(content), source, to)
                 os._exit(0)
             except EOFError:
                 os._exit(0)
@@ -146,7 +146,7 @@ def serve(folder: Path, source: int, to: int) -> None:
             write_frame(to, "X", f"the process in which it ran was ended (status {status})".encode())
 
 
-def cell(check, job: dict, source: int, to: int) -> None:
+def cell(check, shell, job: dict, source: int, to: int) -> None:
     """Run one graded cell in a shell of its own, its verbs answered by the grader."""
     if hasattr(signal, "alarm"):
         signal.alarm(int(job["seconds"]) + LATE)
@@ -164,7 +164,7 @@ def cell(check, job: dict, source: int, to: int) -> None:
         raise check.StudentError("WireError", "the answer is no data")
 
     check.connect(ask)
-    write_frame(to, "D", json.dumps(run(job["source"])).encode())
+    write_frame(to, "D", json.dumps(run(shell, job["source"])).encode())
 
 
 def seed_everything(seed: str) -> None:
@@ -180,20 +180,26 @@ def seed_everything(seed: str) -> None:
         sys.modules["numpy"].random.seed(number)
 
 
-def run(source: str) -> list[dict]:
-    """Run a cell as a notebook would. -> its outputs, as a notebook holds them"""
+def new_shell():
+    """What a notebook's cell runs in. Its `error` is what a cell ended with: name, words, traceback."""
     from IPython.core.interactiveshell import InteractiveShell
-    from IPython.utils.capture import capture_output
     from traitlets.config import Config
 
     class Shell(InteractiveShell):
+        error = None
+
         def _showtraceback(self, etype, evalue, stb):
             self.error = (etype.__name__, str(evalue), list(stb))
 
     config = Config()
     config.HistoryManager.enabled = False
-    shell = Shell.instance(config=config)
-    shell.error = None
+    return Shell.instance(config=config)
+
+
+def run(shell, source: str) -> list[dict]:
+    """Run a cell as a notebook would. -> its outputs, as a notebook holds them"""
+    from IPython.utils.capture import capture_output
+
     with capture_output() as captured:
         result = shell.run_cell(source, store_history=False)
     outputs = [{"output_type": "stream", "name": name, "text": text[:MOST_TEXT]}

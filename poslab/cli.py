@@ -40,6 +40,10 @@ def grade(
     scheduler: Annotated[str, typer.Option(help="grade on a Dask cluster: its address, as tcp://HOST:8786")] = "",
 ) -> None:
     """Grade a class: each submission by itself, several at once, in sandboxes, and only what changed."""
+    from .workers import import_ahead
+
+    if not scheduler:
+        import_ahead()
     from .grade import run
 
     raise typer.Exit(run(console, ROOT, assignment, student, workers, sandbox, again, warm, scheduler))

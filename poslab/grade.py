@@ -8,13 +8,8 @@ submission one retry. Scores given by hand are never touched.
 
 import hashlib
 import json
-import multiprocessing
 import os
-import threading
-import time
-from collections import deque
 from dataclasses import asdict, dataclass, field
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -27,8 +22,8 @@ from . import __version__, work
 from .grading import class_secret
 from .notebooks import ROOT
 from .work import fingerprint
+from .workers import Workers
 
-TRIES = 2           # a worker that dies may have been a victim; twice is no accident
 SLACK = 60          # seconds for a job beyond the time of its notebooks
 
 
@@ -55,113 +50,6 @@ def tests_fingerprint(root: Path, assignment: str, gradebook: Gradebook, secret:
     parts += [file.read_text(encoding="utf-8") for file in sorted(Path(__file__).parent.glob("*.py"))
               if file.stem in ("clean", "execute", "grading", "intake", "repair", "wire", "work")]
     return hashlib.sha256("\0\0".join(parts).encode()).hexdigest()
-
-
-# ---------------------------------------------------------------- workers
-
-
-def worker(jobs: Connection) -> None:
-    """A worker process: jobs in, outcomes out, until the grader is gone."""
-    def mind_the_grader() -> None:
-        wait([multiprocessing.parent_process().sentinel])
-        os._exit(1)
-
-    threading.Thread(target=mind_the_grader, daemon=True).start()
-    while True:
-        try:
-            jobs.send(work.grade_one(jobs.recv()))
-        except (EOFError, OSError, KeyboardInterrupt):
-            break
-    work.end_helpers()
-    os._exit(0)
-
-
-@dataclass
-class Hand:
-    """One worker process, and what it is doing."""
-
-    process: multiprocessing.process.BaseProcess
-    connection: Connection
-    job: work.Job | None = None
-    until: float = 0
-
-
-class Workers:
-    """Some worker processes; `run` gives the outcomes of jobs as they come."""
-
-    def __init__(self, number: int, seconds: float):
-        method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-        self.context = multiprocessing.get_context(method)
-        if method == "forkserver":
-            self.context.set_forkserver_preload(["poslab.work", "poslab.execute"])     # imported once, for all
-        self.number, self.seconds = number, seconds
-        self.hands: list[Hand] = []
-
-    def hire(self) -> Hand:
-        """Start a worker."""
-        here, there = self.context.Pipe()
-        process = self.context.Process(target=worker, args=(there,), daemon=False)
-        process.start()
-        there.close()
-        self.hands.append(Hand(process, here))
-        return self.hands[-1]
-
-    def dismiss(self, hand: Hand) -> None:
-        """End a worker at once."""
-        hand.process.kill()
-        hand.process.join()
-        hand.connection.close()
-        self.hands.remove(hand)
-
-    def run(self, jobs: list[work.Job]):
-        """Give out the jobs. Yields (job, outcome)."""
-        waiting, tries = deque(jobs), {}
-        try:
-            while waiting or any(hand.job for hand in self.hands):
-                for hand in self.hands:
-                    if hand.job is None and waiting:
-                        self.give(hand, waiting.popleft())
-                while waiting and len(self.hands) < self.number:
-                    self.give(self.hire(), waiting.popleft())
-                busy = [hand for hand in self.hands if hand.job]
-                ready = wait([hand.connection for hand in busy], timeout=1)
-                for hand in busy:
-                    job = hand.job
-                    if hand.connection in ready:
-                        try:
-                            outcome = hand.connection.recv()
-                            hand.job = None
-                            yield job, outcome
-                            continue
-                        except (EOFError, OSError):
-                            words = f"the process that graded it ended (exit status {hand.process.exitcode})"
-                    elif time.monotonic() > hand.until:
-                        words = "it took longer than all its notebooks may"
-                    else:
-                        continue
-                    self.dismiss(hand)
-                    tries[job.student] = tries.get(job.student, 0) + 1
-                    if tries[job.student] < TRIES and "longer" not in words:
-                        waiting.append(job)
-                    else:
-                        yield job, work.Outcome(job.student, "not graded", [words])
-        finally:
-            for hand in list(self.hands):
-                if hand.job is None:
-                    hand.connection.close()     # it ends by itself, and ends what it started
-                    hand.process.join(5)
-                    if hand.process.exitcode is not None:
-                        self.hands.remove(hand)
-                        continue
-                self.dismiss(hand)
-
-    def give(self, hand: Hand, job: work.Job) -> None:
-        """Give a worker a job."""
-        hand.job, hand.until = job, time.monotonic() + self.seconds
-        try:
-            hand.connection.send(job)
-        except OSError:
-            pass        # it is gone: its connection will say so
 
 
 # ---------------------------------------------------------------- the writer

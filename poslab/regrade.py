@@ -23,6 +23,7 @@ from . import grade, late, work
 from .course import Course
 from .report import told_in
 from .standing import newest
+from .workers import Workers
 
 
 class NotRegraded(Exception):
@@ -92,7 +93,7 @@ class Regrader:
                 if progress:
                     progress(len(jobs), None)
                 seconds = len(found.concerned) * (self.run.config.IsolatedExecute.get("wall", 900) + 30) + grade.SLACK
-                for job, outcome in grade.Workers(min(self.run.workers, len(jobs)), seconds).run(jobs) if jobs else ():
+                for job, outcome in Workers(min(self.run.workers, len(jobs)), seconds).run(jobs) if jobs else ():
                     kept = self.run.kept(job.student)
                     if not outcome.scores or outcome.state not in ("graded", kept.state if kept else ""):    # not for the tests' sake
                         found.left[job.student] = "did not run as it did before, the old points stay: " + "; ".join(outcome.words)[:300]

@@ -22,7 +22,9 @@ from .sandbox import INNER, MIB, BwrapProvisioner, Given, numbered
 from .syscalls import filter_program
 
 HEAVY = ("torch", "matplotlib.pyplot")      # imported where the course's files name them
-ALWAYS = ("ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell")
+# What every kernel imports as it starts; not debugpy, which starts a thread and sets variables, and so would show.
+ALWAYS = ("ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell", "IPython.core.completerlib", "IPython.core.logger",
+          "IPython.extensions.storemagic", "psutil", "sqlite3")
 START, ANSWER = 120, 60     # seconds
 TRIES = 3                   # after so many failures this process forks no more
 PROGRAM = Path(__file__).with_name("zygote.py")

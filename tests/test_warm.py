@@ -182,7 +182,8 @@ def notebook(*cells: str) -> nbformat.NotebookNode:
 CELLS = [
     "import matplotlib.pyplot as plt\nprint(plt.get_backend(), plt.isinteractive())\nplt.plot([1, 2]);",
     "plt.close('all')\nfig, ax = plt.subplots()\nfig",
-    "import ipywidgets\nipywidgets.IntSlider(description='x')", "import os, sys, time\nprint('err', file=sys.stderr)\nos.system('echo from C')\ntime.sleep(1)", "1 / 0",
+    "import ipywidgets\nipywidgets.IntSlider(description='x')",
+    "import os, sys, time\nprint('err', file=sys.stderr)\nos.system('echo from C')\ntime.sleep(1)", "1 / 0",
     "import warnings\nwarnings.warn('look')", "%matplotlib inline\nplt.plot([3]); plt.show()", "!echo shell",
     "import time\nwhile True: time.sleep(0.1)", "'still here'"]
 
