@@ -357,3 +357,10 @@ def test_stock_autograde_runs_the_same(small, tmp_path, undisturbed):
         assert course.result("small", f"s{number}").cells == undisturbed[f"s{number}"]
         about = json.loads((root / "autograded" / f"s{number}" / "small" / "01_small.ipynb").read_text(encoding="utf-8"))["metadata"]
         assert about["poslab_run"]["in_students_kernel"] is False and about["poslab"]["grading_seed"]
+
+
+def test_workers_import_ahead():
+    """Their module imports nothing that takes long, so that the server imports while the grader does."""
+    code = "import sys, poslab.workers as w; w.import_ahead(); print([name for name in ('nbgrader', 'torch', 'poslab.work') if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.strip() == "[]"
